@@ -1,0 +1,80 @@
+"""Atomic writes: build beside the target, then swap, so that a killed run never leaves half an output."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Swap two paths in one step (Linux renameat2); False where the system or file system cannot."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    if renameat2(_AT_FDCWD, os.fsencode(a), _AT_FDCWD, os.fsencode(b), _RENAME_EXCHANGE) == 0:
+        return True
+    if ctypes.get_errno() in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+        return False
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(a))
+
+
+def _retire(target: Path) -> Path:
+    return target.parent / f".{target.name}.old"
+
+
+def recover(target: Path) -> None:
+    """Clear what a killed swap or a killed build left beside ``target``; the last good output comes back if it had been moved."""
+    old = _retire(target)
+    if old.exists() and not target.exists():
+        os.rename(old, target)
+    for leftover in target.parent.glob(f".{target.name}.*"):
+        if leftover.name.endswith(".old") or ".building-" in leftover.name:
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextmanager
+def replace_directory(target: Path) -> Iterator[Path]:
+    """Yield an empty folder beside ``target``; on success it becomes ``target`` in one step, on error it is removed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    recover(target)
+    building = target.parent / f".{target.name}.building-{os.getpid()}"
+    building.mkdir()
+    try:
+        yield building
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    if not target.exists():
+        os.rename(building, target)
+    elif _exchange(building, target):
+        shutil.rmtree(building)
+    else:
+        os.rename(target, _retire(target))
+        os.rename(building, target)
+        shutil.rmtree(_retire(target))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file beside its target, flush it to disk, then swap it in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.building-{os.getpid()}")
+    with open(beside, "wb") as f:
+        f.write(data)
+        f.flush()
+        os.fsync(f.fileno())
+    os.replace(beside, path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON with sorted keys (equal values, equal bytes)."""
+    write_bytes(path, (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode())

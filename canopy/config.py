@@ -1,0 +1,139 @@
+"""Frozen models of params.yaml: every knob of the pipeline, its meaning, its bounds and its default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from canopy.errors import DataError
+
+NodeMode = Literal["one_pass", "separate"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Benchmark(_Frozen):
+    """Where a benchmark's raw files are and which adapter (a module of ``canopy.benchmarks``) reads them."""
+
+    adapter: str
+    path: str
+
+
+class Ingest(_Frozen):
+    """``max_quarantined_share``: the run stops when a larger share of records cannot be used."""
+
+    max_quarantined_share: float = Field(0.05, ge=0, le=1)
+
+
+class Hierarchy(_Frozen):
+    """``branching`` is B of the paper; ``segment_seconds`` the length of a video leaf."""
+
+    branching: int = Field(2, ge=2, le=64)
+    segment_seconds: float = Field(30.0, gt=0)
+
+
+class Split(_Frozen):
+    """Our own split, by connected component of questions and gold items, where a benchmark brings none."""
+
+    test_share: float = Field(0.5, gt=0, lt=1)
+    seed: int = 13
+    use_official: bool = False
+
+
+class Encoder(_Frozen):
+    """The node encoder. ``mode``: encode nodes one by one (``separate``) or an item once (``one_pass``).
+
+    ``window`` and ``overlap`` are in tokens: longer inputs are encoded in overlapping windows, never truncated.
+    """
+
+    kind: Literal["minilm"] = "minilm"
+    mode: NodeMode = "one_pass"
+    window: int = Field(256, ge=16, le=512)
+    overlap: int = Field(64, ge=0)
+    batch_tokens: int = Field(8192, ge=256)
+
+
+class Training(_Frozen):
+    """LoRA training of f_theta with the preference loss (method.md; paper: r 8, alpha 16, dropout 0.05, lambda 20)."""
+
+    rank: int = Field(8, ge=1)
+    alpha: float = 16.0
+    dropout: float = Field(0.05, ge=0, lt=1)
+    learning_rate: float = Field(5e-4, gt=0)
+    weight_decay: float = 0.01
+    warmup_share: float = Field(0.1, ge=0, lt=1)
+    batch: int = Field(16, ge=1)
+    epochs: int = Field(3, ge=1)
+    temperature: float = Field(20.0, gt=0)
+    checkpoint_steps: int = Field(20, ge=1)
+    seed: int = 13
+
+
+class Store(_Frozen):
+    """``shards``: files a variant of the node store is spread over, by item id."""
+
+    shards: int = Field(8, ge=1, le=4096)
+
+
+class Index(_Frozen):
+    """``device``: where FAISS searches; the saved file is in CPU form either way."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
+class Evaluation(_Frozen):
+    """Retrieval depths, flat selector sizes and bootstrap resamples of the evaluation."""
+
+    recall_at: tuple[int, ...] = (1, 5, 10, 20)
+    flat_m: tuple[int, ...] = (1, 2, 4)
+    resamples: int = Field(1000, ge=100)
+    confidence: float = Field(0.95, gt=0, lt=1)
+    seed: int = 13
+
+
+class Promotion(_Frozen):
+    """The gate of ``canopy promote``: what a challenger must show against the champion (or f0 where there is none)."""
+
+    metric: str = "decision_accuracy"
+    min_difference: float = 0.0
+    require_interval_above: bool = False
+
+
+class Config(_Frozen):
+    """All of params.yaml."""
+
+    benchmarks: dict[str, Benchmark]
+    ingest: Ingest = Ingest()
+    hierarchy: Hierarchy = Hierarchy()
+    split: Split = Split()
+    encoder: Encoder = Encoder()
+    training: Training = Training()
+    store: Store = Store()
+    index: Index = Index()
+    evaluation: Evaluation = Evaluation()
+    promotion: Promotion = Promotion()
+
+
+def load_config(path: Path) -> Config:
+    """Read params.yaml.
+
+    Raises
+    ------
+    DataError
+        Where the file is missing, is not YAML, or a key is unknown or out of bounds; the message names the key.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Config.model_validate(raw or {})
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; `canopy run` makes one from the defaults") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as e:
+        raise DataError(f"{path}: not valid YAML: {e}") from None
+    except ValidationError as e:
+        told = "; ".join(f"{'.'.join(map(str, x['loc'])) or 'file'}: {x['msg']}" for x in e.errors())
+        raise DataError(f"{path}: {told}") from None

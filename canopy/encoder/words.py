@@ -1,0 +1,78 @@
+"""The words of a region: what a text encoder reads of it, and what a reader of the evidence is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from canopy.hierarchy.leaves import Leaves
+from canopy.items import Item
+
+CONTEXT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of an item's words and the fragment it belongs to; ``CONTEXT`` belongs to every region of the item."""
+
+    text: str
+    fragment: int
+
+
+def _join(*parts: str) -> str:
+    return ". ".join(p.strip() for p in parts if p and p.strip())
+
+
+def item_pieces(item: Item, leaves: Leaves) -> list[list[Piece]]:
+    """An item's words as sequences that are encoded together, each cut into pieces by fragment.
+
+    Text: one sequence, the title then the sentences, verbatim. Table: one sequence a row, title and section then
+    ``column: cell`` pairs, so that the headers are part of every node's content at every level. Video: one sequence, title and
+    caption then each segment's subtitles. Image: title, caption and the words read off it.
+    """
+    if item.modality == "text":
+        head = [Piece(_join(item.title) + ". ", CONTEXT)] if item.title.strip() else []
+        bounds = leaves.bounds
+        return [head + [Piece(item.text[int(bounds[i]):int(bounds[i + 1])], i) for i in range(leaves.count)]]
+    if item.modality == "table":
+        head = _join(item.title, item.section)
+        return [[Piece(head + ". ", CONTEXT), Piece(row_words(item, r), r)] if head else [Piece(row_words(item, r), r)]
+                for r in range(leaves.count)]
+    if item.modality == "video":
+        head = _join(item.title, item.caption)
+        said = [Piece(segment_words(item, *leaves.span(i, i + 1)) + " ", i) for i in range(leaves.count)]
+        return [([Piece(head + ". ", CONTEXT)] if head else []) + said]
+    return [[Piece(_join(item.title, item.caption, item.words), 0)]]
+
+
+def row_words(item: Item, row: int) -> str:
+    """One table row as ``column: cell`` pairs; an empty cell is left out, a cell without a column stands alone."""
+    if row >= len(item.rows):
+        return " | ".join(h for h in item.header if h.strip())
+    pairs = []
+    for column, cell in enumerate(item.rows[row]):
+        if cell.strip():
+            name = item.header[column] if column < len(item.header) else ""
+            pairs.append(f"{name}: {cell}" if name.strip() else cell)
+    return " | ".join(pairs)
+
+
+def segment_words(item: Item, start: float, end: float) -> str:
+    """The subtitles that begin in ``[start, end)`` seconds (a cue belongs to the segment where it begins)."""
+    return " ".join(c.text for c in item.cues if start <= c.start < end)
+
+
+def region_text(item: Item, leaves: Leaves, lo: int, hi: int) -> str:
+    """A region's own words: what a ``separate`` encoder reads and what a reader of the evidence gets.
+
+    A text region is the verbatim substring; a table region repeats title, section and column names once, then its rows.
+    """
+    if item.modality == "text":
+        a, b = leaves.span(lo, hi)
+        return item.text[int(a):int(b)].strip()
+    if item.modality == "table":
+        head = [_join(item.title, item.section)] if _join(item.title, item.section) else []
+        return "\n".join(head + [row_words(item, r) for r in range(lo, hi)])
+    if item.modality == "video":
+        a, b = leaves.span(lo, hi)
+        return _join(item.title, item.caption, segment_words(item, a, b))
+    return _join(item.title, item.caption, item.words)

@@ -1,0 +1,21 @@
+"""The errors a user is meant to read: one line that names the file, the record and the fix."""
+
+
+class CanopyError(Exception):
+    """Base of every error that is shown to the user without a traceback."""
+
+
+class DataError(CanopyError):
+    """A file or record that cannot be used, with where it is and what to do about it."""
+
+
+class ValidationFailed(CanopyError):
+    """A blocking data rule does not hold, so nothing downstream may be built from this data."""
+
+
+class EncoderMismatch(CanopyError):
+    """An index, store or model was made by another encoder than the one it is opened with."""
+
+
+class DeviceError(CanopyError):
+    """A device was asked for that this machine does not have."""

@@ -1,0 +1,101 @@
+"""An item's leaves: sentences of a text, rows of a table, 30 s segments of a video, an image whole (method.md)."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+import sentencex
+
+from canopy.items import Annotation, Item
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The minimal fragments of one item.
+
+    ``bounds`` has n + 1 values: fragment i covers ``[bounds[i], bounds[i + 1])`` in the item's own unit (characters,
+    rows, seconds), so fragments tile the item without gap or overlap. An image has one fragment, ``[0, 1)``.
+    """
+
+    modality: str
+    bounds: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of fragments n (at least 1)."""
+        return len(self.bounds) - 1
+
+    def span(self, lo: int, hi: int) -> tuple[float, float]:
+        """What fragments ``[lo, hi)`` cover, in the item's unit."""
+        return self.bounds[lo], self.bounds[hi]
+
+
+def sentence_bounds(text: str, language: str = "en") -> tuple[int, ...]:
+    """Cut a text into sentences by character offsets (sentencex); white space goes to the sentence before it.
+
+    Returns
+    -------
+    tuple of int
+        Strictly increasing offsets from 0 to ``len(text)``; a text without any words is one sentence.
+    """
+    starts = []
+    for b in sentencex.get_sentence_boundaries(language, text):
+        start = b["start_index"]
+        if text[start:b["end_index"]].strip():
+            starts.append(start)
+    return (0, *[s for s in starts[1:] if 0 < s < len(text)], len(text)) if text else (0, 1)
+
+
+def cut_item(item: Item, segment_seconds: float = 30.0) -> Leaves:
+    """The leaves of an item of any modality.
+
+    A video has ``max(1, floor(duration / segment_seconds))`` segments; a trailing remainder joins the last one.
+    """
+    if item.modality == "text":
+        return Leaves("text", sentence_bounds(item.text))
+    if item.modality == "table":
+        return Leaves("table", tuple(range(max(1, len(item.rows)) + 1)))
+    if item.modality == "video":
+        n = max(1, math.floor(item.duration / segment_seconds))
+        return Leaves("video", (*(i * segment_seconds for i in range(n)), max(item.duration, (n - 1) * segment_seconds + 1e-3)))
+    return Leaves("image", (0, 1))
+
+
+def gold_fragments(item: Item, leaves: Leaves, annotation: Annotation) -> np.ndarray:
+    """Fragments that the annotation touches.
+
+    A character span counts without the white space at its ends; a span of zero seconds counts as the segment that
+    holds it. ``item`` annotations and images are gold whole.
+
+    Returns
+    -------
+    ndarray of int32
+        Sorted fragment numbers; empty where the spans touch none (the gold cannot be located).
+    """
+    n = leaves.count
+    if annotation.unit == "item" or item.modality == "image":
+        return np.arange(n, dtype=np.int32)
+    found: set[int] = set()
+    for start, end in annotation.spans:
+        if annotation.unit == "chars":
+            a, b = int(start), min(int(end), len(item.text))
+            while a < b and item.text[a].isspace():
+                a += 1
+            while b > a and item.text[b - 1].isspace():
+                b -= 1
+            if a >= b:
+                continue
+            start, end = a, b
+        elif end <= start:
+            end = math.nextafter(start, math.inf)
+        lo = bisect_right(leaves.bounds, start) - 1
+        hi = bisect_left(leaves.bounds, end)
+        if start >= leaves.bounds[-1]:
+            if annotation.unit == "seconds" and start == leaves.bounds[-1]:
+                found.add(n - 1)
+            continue
+        found.update(range(max(0, lo), min(hi, n)))
+    return np.array(sorted(found), dtype=np.int32)
