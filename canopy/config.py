@@ -55,7 +55,7 @@ class Encoder(_Frozen):
     mode: NodeMode = "one_pass"
     window: int = Field(256, ge=16, le=512)
     overlap: int = Field(64, ge=0)
-    batch_tokens: int = Field(8192, ge=256)
+    batch_tokens: int = Field(4096, ge=256)
 
 
 class Training(_Frozen):

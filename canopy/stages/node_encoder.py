@@ -1,0 +1,75 @@
+"""Stage `node_encoder`: one LoRA adapter for all benchmarks, trained on the training split's instances."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from canopy.atomic import replace_directory, write_json
+from canopy.config import Config
+from canopy.encoder.adapter import adapter_digest, save_adapter
+from canopy.encoder.loading import load_encoder
+from canopy.encoder.training import build_examples, train_adapter
+from canopy.errors import DataError
+from canopy.hierarchy.tree import build_tree
+from canopy.items import read_items, read_questions, write_table
+from canopy.progress import progress
+from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.summary import write_summary
+
+CURVE_SCHEMA = pa.schema([("step", pa.int32()), ("loss", pa.float64()), ("learning_rate", pa.float64())])
+
+
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+    """Train f_theta into ``data/node_encoder``: adapter/, training.json, curve.parquet."""
+    instances = list(training_rows(config, paths))
+    if not instances:
+        raise DataError(f"{paths.root / 'params.yaml'}: no training instance in {', '.join(config.benchmarks)}: training needs questions whose gold "
+                        "is part of an item (a sentence, a row, a segment), on the train side of the split")
+    wanted = list(dict.fromkeys(x["item_id"] for x in instances))
+    items = {i.id: i for b in config.benchmarks for i in read_items(paths.output("benchmark", b) / "items.parquet", wanted)}
+    questions = {q.id: q.question for b in config.benchmarks for q in read_questions(paths.output("benchmark", b) / "questions.parquet")}
+    examples = build_examples(instances, questions, items, config.hierarchy.segment_seconds)
+    encoder = load_encoder(config.encoder)
+    tracker.log_params({**config.training.model_dump(), "mode": config.encoder.mode, "examples": len(examples), "instances": len(instances)})
+    work = paths.work("node_encoder")
+    steps = config.training.epochs * -(-len(examples) // config.training.batch)
+    with progress("training f_theta", steps, "steps") as advance:
+        done = 0
+
+        def report(step: int, of: int, loss: float, rate: float) -> None:
+            nonlocal done
+            tracker.log_metrics({"loss": loss, "learning_rate": rate}, step=step)
+            advance(step - done)
+            done = step
+
+        model, curve = train_adapter(encoder, examples, config.training, work, report)
+    with replace_directory(paths.output("node_encoder")) as out:
+        save_adapter(model, out / "adapter")
+        write_table(out / "curve.parquet", curve, CURVE_SCHEMA)
+        tail = [c["loss"] for c in curve[-max(1, len(curve) // config.training.epochs):]]
+        result = StageResult(metrics={"examples": float(len(examples)), "instances": float(len(instances)), "steps": float(len(curve)),
+                                      "loss_first": curve[0]["loss"], "loss_last_epoch": sum(tail) / len(tail),
+                                      "trainable_parameters": float(sum(p.numel() for p in model.parameters() if p.requires_grad))})
+        write_json(out / "training.json", {
+            "base": encoder.name, "base_digest": encoder.digest, "mode": config.encoder.mode, "window": config.encoder.window,
+            "overlap": config.encoder.overlap, "dimension": encoder.dimension, "pooling": "mean", "adapter_digest": adapter_digest(out / "adapter"),
+            "training": config.training.model_dump(mode="json"), **{k: v for k, v in result.metrics.items()}})
+        result.files = ["training.json"]
+        result.tables["curve"] = curve[:: max(1, len(curve) // 20)]
+        write_summary(out, result)
+    shutil.rmtree(work, ignore_errors=True)
+    return result
+
+
+def training_rows(config: Config, paths: Paths) -> Iterator[dict[str, Any]]:
+    """The training split's instances of all benchmarks, each with its children's spans."""
+    for b in config.benchmarks:
+        table = pq.read_table(paths.output("training_instances", b) / "instances.parquet", filters=[("split", "=", "train")])
+        for x in table.to_pylist():
+            tree = build_tree(x["count"], config.hierarchy.branching)
+            yield {**x, "child_spans": [(int(tree.lo[c]), int(tree.hi[c])) for c in x["child_nodes"]]}

@@ -1,0 +1,54 @@
+"""Stage ``report``: one page, one Markdown text, tables, figures and DVC's metrics over all benchmarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from canopy.atomic import replace_directory
+from canopy.config import Config
+from canopy.errors import DataError
+from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.summary import write_summary
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as e:
+        raise DataError(f"{path}: not JSON ({e}); rerun the stage that writes it") from None
+
+
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+    """Write the report over every configured benchmark."""
+    from canopy.evaluation.report import build_report
+    from canopy.evaluation.tables import Results, Settings, summary_rows
+
+    results = []
+    for name in config.benchmarks:
+        measured, gold = paths.output("evaluation", name), paths.output("gold_spans", name)
+        frames = {t: pq.read_table(measured / f"{t}.parquet").to_pandas() for t in ("systems", "decisions", "regions", "retrieval", "levels")}
+        results.append(Results(name, **frames, splits=pq.read_table(gold / "splits.parquet").to_pandas(),
+                               benchmark_summary=_json(paths.output("benchmark", name) / "summary.json"),
+                               gold_summary=_json(gold / "summary.json")))
+    encoder, e = paths.output("node_encoder"), config.evaluation
+    curve = pq.read_table(encoder / "curve.parquet").to_pandas() if (encoder / "curve.parquet").exists() else None
+    files = build_report(results, _json(encoder / "training.json"), curve, Settings(e.resamples, e.seed, e.confidence))
+
+    metrics = json.loads(files["metrics.json"])
+    headline = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
+    flat = {f"{b}.f_theta.{k}": float(v) for b, m in metrics.items() for k, v in m.get("f_theta", {}).items() if k in headline}
+    flat |= {f"{b}.difference.{k}": float(m["difference"][k]["value"]) for b, m in metrics.items() for k in headline if k in m["difference"]}
+    result = StageResult(metrics=flat, tables={"summary": summary_rows(metrics)}, files=sorted(files))
+    with replace_directory(paths.output("report")) as out:
+        for name, text in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_text(text, encoding="utf-8")
+        write_summary(out, result)
+    tracker.log_artifact(paths.output("report") / "report.html")
+    return result

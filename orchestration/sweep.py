@@ -1,0 +1,171 @@
+"""Reruns what is stale, in waves to a fixpoint, and says why each thing ran."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from canopy.errors import CanopyError, DataError
+from orchestration.resources import FORCE_TAG, open_instance
+from orchestration.status import Task, View, look, look_at_code
+from orchestration.workspace import locked
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+PROCESS_TAG = "canopy/process"
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass(slots=True)
+class Sweep:
+    """What a sweep did: the tasks that ran, with the reasons for each, and those that were found unchanged or restored."""
+
+    ran: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def choose(view: View, selection: Sequence[str]) -> set[str]:
+    """The tasks that a selection names: ``report``, ``benchmark@starter``, ``+report`` (and all it needs), ``corpus+``.
+
+    Raises
+    ------
+    DataError
+        Where a name is none of the workspace's stages.
+    """
+    if not selection:
+        return set(view.tasks)
+    chosen: set[str] = set()
+    for wanted in selection:
+        bare = wanted.strip("+")
+        named = {n for n, t in view.tasks.items() if bare in (n, t.asset)}
+        if not named:
+            raise DataError(f"no stage {bare!r}; there are {', '.join(view.tasks)}")
+        found = set(named)
+        for task in reversed(view.tasks.values()) if wanted.startswith("+") else ():
+            found |= set(task.upstream) if task.name in found else set()
+        below = set(named)
+        for task in view.tasks.values() if wanted.endswith("+") else ():
+            below |= {task.name} if below & set(task.upstream) else set()
+        chosen |= found | below
+    return chosen
+
+
+def _ready(view: View, chosen: set[str], forced: set[str]) -> list[Task]:
+    """Stale tasks whose inputs are all fresh; forced ones count as stale."""
+    stale = {n for n, t in view.tasks.items() if t.stale} | forced
+    return [t for n, t in view.tasks.items() if n in stale & chosen and not stale & set(t.upstream)]
+
+
+def _materialize(task: Task, definitions: dg.Definitions, instance: dg.DagsterInstance, forced: bool) -> dict[str, Any]:
+    """Run one (asset, partition) as a Dagster run in this process; returns the metadata values it reported."""
+    import dagster as dg
+
+    key = dg.AssetKey(task.asset)
+    tags = {PROCESS_TAG: str(os.getpid()), **({FORCE_TAG: "true"} if forced else {})}
+    try:
+        done = definitions.resolve_implicit_global_asset_job_def().execute_in_process(
+            run_config=_QUIET, instance=instance, partition_key=task.partition, asset_selection=[key], tags=tags)
+    except dg.Failure as e:
+        raise CanopyError(e.description) from None
+    except dg.DagsterExecutionInterruptedError:
+        raise KeyboardInterrupt from None
+    (event,) = done.asset_materializations_for_node(task.asset)
+    return {k: v.value for k, v in event.metadata.items()}
+
+
+def close_dead_runs(instance: dg.DagsterInstance) -> int:
+    """Mark runs whose process was killed as failed, so that Dagster does not show them as running for ever."""
+    import dagster as dg
+
+    closed = 0
+    for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING])):
+        process = run.tags.get(PROCESS_TAG)
+        if process and not _alive(int(process)):
+            instance.report_run_failed(run, f"process {process} was killed; `canopy run` runs this again")
+            closed += 1
+    return closed
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return process != os.getpid()
+
+
+def _headline(values: Mapping[str, Any]) -> str:
+    numbers = [f"{k.replace('_', ' ')} {v:,.4g}" if abs(v) < 1000 else f"{k.replace('_', ' ')} {v:,.0f}"
+               for k, v in values.items() if isinstance(v, float) and k != "seconds"]
+    return ", ".join(numbers[:5])
+
+
+def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] = (), console: Console | None = None) -> Sweep:
+    """Run every chosen (asset, partition) that is stale or missing once its inputs are fresh, until none is left.
+
+    Raises
+    ------
+    CanopyError
+        Where a stage fails; what was finished stays recorded, and the next sweep goes on from there.
+    """
+    from orchestration.definitions import build_definitions
+
+    console, started, done = console or Console(), time.perf_counter(), Sweep()
+    with locked(workspace, "run"), open_instance(workspace) as instance:
+        close_dead_runs(instance)
+        code = look_at_code(workspace)  # modules stay as they were imported: what is edited from here on belongs to the next run
+        definitions = build_definitions(workspace)
+        pending: set[str] | None = None
+        while True:
+            view = look(workspace, instance, definitions)
+            for name in view.reported:
+                console.print(f"  [dim]{name}: taken over from dvc.lock (made by `dvc repro`)[/dim]")
+            chosen = choose(view, select)
+            if pending is None:
+                pending = choose(view, force) if force else set()
+                chosen_forced = pending - chosen
+                if chosen_forced:
+                    raise DataError(f"--force {', '.join(sorted(chosen_forced))}: not among --select {' '.join(select)}")
+            moved = {n for n in chosen if view.code.get(n) != code.get(n)}
+            wave = [t for t in _ready(view, chosen, pending) if t.name not in moved]
+            if not wave:
+                break
+            for task in wave:
+                _run_one(task, task.name in pending, definitions, instance, console, done)
+                pending.discard(task.name)
+        left = [n for n, t in view.tasks.items() if n in chosen and t.stale]
+        if moved & set(left):
+            raise CanopyError(f"{', '.join(n for n in left if n in moved)}: code or parameters changed while this run went on; "
+                              "what is finished is kept: run `canopy run` again")
+        if left:
+            console.print(f"[yellow]{', '.join(left)}: still stale, because something they need is and was not selected[/yellow]")
+    done.seconds = time.perf_counter() - started
+    return done
+
+
+def _run_one(task: Task, forced: bool, definitions: dg.Definitions, instance: dg.DagsterInstance, console: Console, done: Sweep) -> None:
+    why = task.why if not forced or task.stale else ("asked for with --force",)
+    if task.name in done.ran:
+        raise CanopyError(f"{task.name}: still stale right after it ran ({'; '.join(why)}); is something else writing to this workspace?")
+    console.print(f"[bold]> {task.name}[/bold]  [dim]{'; '.join(why)}[/dim]", highlight=False, soft_wrap=True)
+    started = time.perf_counter()
+    values = _materialize(task, definitions, instance, forced)
+    seconds, numbers = time.perf_counter() - started, _headline(values)
+    if values.get("cache_hit"):
+        done.kept[task.name] = "; ".join(why)
+        console.print(f"  [green]kept[/green] {seconds:.1f} s  {numbers}", highlight=False, soft_wrap=True)
+    else:
+        done.ran[task.name] = why
+        console.print(f"  [green]done[/green] {seconds:.1f} s  {numbers}", highlight=False, soft_wrap=True)
+    if notes := values.get("notes"):
+        console.print("  " + str(notes).replace("\n", "\n  "), style="yellow", highlight=False, soft_wrap=True)

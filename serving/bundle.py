@@ -1,0 +1,128 @@
+"""A pinned, self-contained folder to serve from: adapter, node store, index, corpus, and the digests they must have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from canopy.atomic import replace_directory, write_json
+from canopy.config import Config, Encoder, Hierarchy
+from canopy.errors import DataError
+from canopy.model_parts import MANIFEST, ModelParts, read_parts
+from serving.corpus import write_corpus
+from serving.schemas import ModelInfo
+
+FORMAT = 1
+ADAPTER, STORE, INDEX, CORPUS = "adapter", "node_store", "item_index", "corpus.arrow"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a bundle is: the registry's name and version of the model, digests of its parts, and the settings it was made with."""
+
+    name: str
+    version: str
+    parts: ModelParts
+    encoder: Mapping[str, Any]
+    hierarchy: Mapping[str, Any]
+    format: int = FORMAT
+
+    def write(self, folder: Path) -> None:
+        """Write manifest.json; the last file of an export."""
+        write_json(folder / MANIFEST, asdict(self))
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read manifest.json.
+
+        Raises
+        ------
+        DataError
+            Where it is missing, not JSON, or of another format.
+        """
+        path = folder / MANIFEST
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            if raw.get("format") != FORMAT:
+                raise DataError(f"{path}: format {raw.get('format')}, this program reads {FORMAT}; export it again with `canopy serve`")
+            return cls(**{**raw, "parts": ModelParts(**raw["parts"])})
+        except FileNotFoundError:
+            raise DataError(f"{path}: no such file; `canopy serve` exports a bundle, CANOPY_BUNDLE names one") from None
+        except (ValueError, TypeError, KeyError, AttributeError) as e:
+            raise DataError(f"{path}: not a bundle's manifest: {e}") from None
+
+    def model(self) -> ModelInfo:
+        """What a response says of the model that made it."""
+        return ModelInfo(name=self.name, version=self.version, digest=self.parts.digest, store=self.parts.store,
+                         index=self.parts.index)
+
+    def encoder_config(self) -> Encoder:
+        """The encoder's settings as the pipeline had them."""
+        return Encoder.model_validate(dict(self.encoder))
+
+    def hierarchy_config(self) -> Hierarchy:
+        """The hierarchy's settings as the pipeline had them."""
+        return Hierarchy.model_validate(dict(self.hierarchy))
+
+
+def place_tree(source: Path, target: Path) -> None:
+    """Copy a folder, by hard link where the file system can: stages replace files and never write into one in place."""
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(path.resolve(), place)
+            except OSError:
+                shutil.copy2(path, place)
+
+
+def export_bundle(root: Path, config: Config, folder: Path, *, name: str, version: str, pinned: ModelParts) -> Path:
+    """Pin a registered version's parts, from the workspace that still holds them.
+
+    Parameters
+    ----------
+    root : Path
+        The workspace.
+    folder : Path
+        Bundles lie in it, one folder for each content, ``<version>-<digest>``: a running service's files never change under it.
+    pinned : ModelParts
+        What the version was registered with; adapter, encoder and index must be these. The node store and the corpus may have
+        grown since: the bundle states the digests it has.
+
+    Returns
+    -------
+    Path
+        The bundle; one that was there already stays as it is.
+
+    Raises
+    ------
+    DataError
+        Where the workspace holds another model than the one to export.
+    """
+    found = read_parts(root)
+    for part in ("adapter", "digest", "query_digest"):
+        if getattr(found, part) != getattr(pinned, part):
+            raise DataError(f"{root / 'data'}: holds another model ({part} {getattr(found, part)[:12]}...) than version {version} "
+                            f"({getattr(pinned, part)[:12]}...); bring back its outputs with `dvc checkout` of the commit that made it")
+    data = root / "data"
+    made = json.loads((data / "node_embeddings" / "f_theta" / MANIFEST).read_text(encoding="utf-8"))
+    # The store says which hierarchy it holds; params.yaml may have been edited since.
+    hierarchy = {k: made.get(k, v) for k, v in config.hierarchy.model_dump(mode="json").items()}
+    manifest = Manifest(name, version, found, config.encoder.model_dump(mode="json"), hierarchy)
+    target = folder / f"{version}-{hashlib.sha256(json.dumps(asdict(manifest), sort_keys=True).encode()).hexdigest()[:8]}"
+    if (target / MANIFEST).is_file():
+        return target
+    with replace_directory(target) as building:
+        place_tree(data / "node_encoder" / "adapter", building / ADAPTER)
+        place_tree(data / "node_embeddings" / "f_theta", building / STORE)
+        place_tree(data / "item_index", building / INDEX)
+        write_corpus(data / "corpus" / "items.parquet", building / CORPUS)
+        manifest.write(building)
+    return target

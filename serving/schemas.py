@@ -1,0 +1,150 @@
+"""What the service takes and gives: requests with their limits, and the evidence forest, as pydantic models."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from canopy.items import Modality
+
+MAX_ITEMS = 200
+MAX_QUESTION_CHARS = 4_000
+MAX_BODY_BYTES = 16 * 1024 * 1024
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Question(_Strict):
+    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
+
+    @field_validator("question")
+    @classmethod
+    def _not_blank(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("the question is blank")
+        return value
+
+
+class CompressRequest(_Question):
+    """A question, and the items to compress for it: ids of known items, raw items, or neither (then the best ``k`` are retrieved).
+
+    Raw items are records of the native format (README) without files: an image is read through title, caption and ``words``, a video
+    through title, caption and ``cues``.
+
+    ``branching`` is B of the hierarchy; another value than the store's means that known items are encoded anew.
+    ``fragments`` asks for every fragment's text, kept or not, so that a page can show what was dropped.
+    """
+
+    item_ids: list[str] | None = Field(None, max_length=MAX_ITEMS)
+    items: list[Any] | None = Field(None, max_length=MAX_ITEMS)
+    k: int | None = Field(None, ge=1, le=MAX_ITEMS)
+    branching: int | None = Field(None, ge=2, le=64)
+    fragments: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> CompressRequest:
+        named, raw = self.item_ids or [], self.items or []
+        if self.k is not None and (named or raw):
+            raise ValueError("give either `k` or items, not both")
+        if self.item_ids is not None and self.items is None and not named:
+            raise ValueError("`item_ids` is empty; leave it out to retrieve items")
+        if self.items is not None and self.item_ids is None and not raw:
+            raise ValueError("`items` is empty; leave it out to retrieve items")
+        if len(named) + len(raw) > MAX_ITEMS:
+            raise ValueError(f"{len(named) + len(raw)} items in one request; at most {MAX_ITEMS}")
+        if len(set(named)) < len(named):
+            twice = sorted({i for i in named if named.count(i) > 1})
+            raise ValueError(f"item ids named twice: {', '.join(twice[:10])}")
+        return self
+
+
+class RetrieveRequest(_Question):
+    """A question and how many items to find for it."""
+
+    k: int = Field(10, ge=1, le=MAX_ITEMS)
+
+
+class Region(BaseModel):
+    """A kept region: ``fragments`` ``[lo, hi)``, what they cover in the item's unit, its score and depth in the hierarchy."""
+
+    fragments: tuple[int, int]
+    span: tuple[int | float, int | float]
+    score: float
+    depth: int
+    tokens: int
+    text: str
+
+
+class Fragment(BaseModel):
+    """One minimal fragment and whether it was kept."""
+
+    span: tuple[int | float, int | float]
+    text: str
+    kept: bool
+
+
+class ItemEvidence(BaseModel):
+    """The evidence forest of one item."""
+
+    id: str
+    modality: Modality
+    title: str
+    unit: Literal["chars", "rows", "seconds", "item"]
+    count: int = Field(description="fragments in the item")
+    head: str = Field("", description="words that come once with whatever is kept: a table's title, a video's caption")
+    tokens_before: int
+    tokens_after: int
+    retrieval_score: float | None = None
+    regions: list[Region]
+    fragments: list[Fragment] | None = None
+
+
+class ItemError(BaseModel):
+    """A raw item that could not be used: its place in ``items``, its id where it has one, and why."""
+
+    index: int
+    id: str = ""
+    reason: str
+
+
+class ModelInfo(BaseModel):
+    """Which model answers: registry version, digest of the node encoder, and of the store and the index it is pinned to."""
+
+    name: str
+    version: str
+    digest: str
+    store: str
+    index: str
+
+
+class CompressResponse(BaseModel):
+    """The evidence of every item, in the order asked for (or by retrieval score), and the items that could not be used."""
+
+    question: str
+    model: ModelInfo
+    tokens_before: int
+    tokens_after: int
+    encoded: int = Field(description="items whose nodes were encoded for this request")
+    cached: int = Field(description="items whose nodes came from the store or the cache")
+    items: list[ItemEvidence]
+    errors: list[ItemError] = Field(default_factory=list)
+
+
+class Hit(BaseModel):
+    """A retrieved item."""
+
+    id: str
+    score: float
+    modality: Modality
+    title: str
+
+
+class RetrieveResponse(BaseModel):
+    """The best items for a question, best first."""
+
+    question: str
+    model: ModelInfo
+    hits: list[Hit]

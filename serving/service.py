@@ -1,0 +1,171 @@
+"""The Bento: a plain front that validates each request, and a worker behind it that answers them in batches."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import bentoml
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from canopy.errors import CanopyError
+from serving.access import Access
+from serving.bundle import CORPUS, Manifest
+from serving.clear_errors import ClearErrors
+from serving.corpus import Corpus
+from serving.jobs import (
+    CompressJob,
+    Job,
+    Outcome,
+    RetrieveJob,
+    compress_response,
+    decode_job,
+    decode_outcome,
+    encode_job,
+    encode_outcome,
+)
+from serving.raw_items import parse_raw_items
+from serving.schemas import CompressRequest, CompressResponse, RetrieveRequest, RetrieveResponse
+
+DEFAULT_K = 5
+MAX_BATCH = 16
+MAX_LATENCY_MS = 20_000
+
+
+def bundle_folder() -> Path:
+    """The bundle to serve: CANOPY_BUNDLE, else ``bundle/`` beside the code, as in a built Bento."""
+    named = os.environ.get("CANOPY_BUNDLE")
+    return Path(named) if named else Path(__file__).resolve().parent.parent / "bundle"
+
+
+class NotReady(CanopyError):
+    """The bundle could not be opened; the reason is the message."""
+
+
+@bentoml.service(name="canopy_compressor", threads=1, traffic={"timeout": 60})
+class CompressorWorker:
+    """Holds the encoder, the node store and the index; answers validated jobs in batches. Not reachable from outside."""
+
+    def __init__(self) -> None:
+        # Imported here: the front process never loads torch.
+        from serving.compressor import Compressor
+
+        self._compressor: Compressor | None = None
+        self._reason = ""
+        try:
+            cache = int(os.environ.get("CANOPY_NODE_CACHE_MB", "256")) * 1024 * 1024
+            self._compressor = Compressor.open(bundle_folder(), cache)
+        except (CanopyError, ValueError) as e:
+            # The process stays up, so that readiness can say why it does not serve.
+            self._reason = str(e)
+
+    @bentoml.api(batchable=True, max_batch_size=MAX_BATCH, max_latency_ms=MAX_LATENCY_MS)
+    def run(self, jobs: list[str]) -> list[str]:
+        """Answer a batch of jobs, each by its own outcome (JSON, see ``serving.jobs``)."""
+        if self._compressor is None:
+            return [encode_outcome(Outcome(error=self._reason)) for _ in jobs]
+        return [encode_outcome(o) for o in self._compressor.run([decode_job(j) for j in jobs])]
+
+    @bentoml.api
+    def reason(self) -> str:
+        """Why the worker is not ready; empty where it is."""
+        return self._reason
+
+    def __is_ready__(self) -> bool:
+        return self._compressor is not None
+
+
+async def _explorer(_: Request) -> Response:
+    page = (Path(__file__).parent / "explorer.html").read_text(encoding="utf-8")
+    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
+    return HTMLResponse(page, headers={"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"})
+
+
+async def _status(_: Request) -> Response:
+    service: Any = bentoml.get_current_service()
+    told = await service.describe()
+    return JSONResponse(told, 200 if told["ready"] else 503)
+
+
+def _refuse(status: int, error: str, **more: Any) -> Any:
+    return Response(json.dumps({"error": error, **more}), status, media_type="application/json")  # ASCII: ids may hold anything
+
+
+@bentoml.service(name="canopy", traffic={"timeout": 60, "max_concurrency": 128}, metrics={"enabled": True},
+                 http={"host": "127.0.0.1"})
+@bentoml.asgi_app(Starlette(routes=[Route("/", _explorer), Route("/status", _status)]), path="/", name="pages")
+class Canopy:
+    """Adaptive-granularity evidence compression: POST /compress and /retrieve, an explorer at /, the reason of /readyz at /status."""
+
+    worker = bentoml.depends(CompressorWorker)
+
+    def __init__(self) -> None:
+        from serving.telemetry import Counters
+
+        self._counters = Counters()
+        self._corpus: Corpus | None = None
+        self._manifest: Manifest | None = None
+        self._reason = ""
+        try:
+            self._manifest = Manifest.read(bundle_folder())
+            self._corpus = Corpus(bundle_folder() / CORPUS)
+        except CanopyError as e:
+            self._reason = str(e)
+
+    async def describe(self) -> dict[str, Any]:
+        """Whether the service is ready, why not, and which model it pins."""
+        from dataclasses import asdict
+
+        reason = self._reason or await self.worker.to_async.reason()
+        pinned = asdict(self._manifest) if self._manifest else None
+        return {"ready": not reason, "reason": reason, "model": pinned, "items": len(self._corpus) if self._corpus is not None else 0}
+
+    def __is_ready__(self) -> bool:
+        return not self._reason
+
+    @bentoml.api
+    async def compress(self, request: CompressRequest, /) -> CompressResponse:
+        """The evidence forest of each item for a question: what is kept, where, and the tokens before and after."""
+        items, errors = parse_raw_items(request.items or [])
+        if self._corpus is None or self._manifest is None:
+            return _refuse(503, self._reason)
+        unknown = self._corpus.unknown(request.item_ids or [])
+        if unknown:
+            return _refuse(404, f"unknown item ids: {', '.join(unknown[:20])}", unknown=unknown)
+        if errors and not items and not request.item_ids:
+            return _refuse(422, "none of the items can be used", errors=[e.model_dump() for e in errors])
+        job = CompressJob(request.question, tuple(request.item_ids or ()), tuple(items), request.k or DEFAULT_K,
+                          request.branching, request.fragments)
+        outcome = await self._ask(job)
+        if outcome.error:
+            return await self._fail(outcome.error)
+        response = compress_response(request.question, outcome, errors, self._manifest.model())
+        self._counters.count_compression(response)
+        return response
+
+    @bentoml.api
+    async def retrieve(self, request: RetrieveRequest, /) -> RetrieveResponse:
+        """The best ``k`` items for a question, best first."""
+        if self._manifest is None:
+            return _refuse(503, self._reason)
+        outcome = await self._ask(RetrieveJob(request.question, request.k))
+        if outcome.error:
+            return await self._fail(outcome.error)
+        self._counters.count_retrieval()
+        return RetrieveResponse(question=request.question, model=self._manifest.model(), hits=outcome.hits)
+
+    async def _ask(self, job: Job) -> Outcome:
+        return decode_outcome((await self.worker.to_async.run([encode_job(job)]))[0])
+
+    async def _fail(self, error: str) -> Any:
+        """503 where the worker has no model, else 500 with what went wrong with this request."""
+        return _refuse(503 if await self.worker.to_async.reason() else 500, error)
+
+
+Canopy.add_asgi_middleware(ClearErrors)
+Canopy.add_asgi_middleware(Access)

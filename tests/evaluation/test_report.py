@@ -1,0 +1,87 @@
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from canopy.config import Evaluation
+from canopy.evaluation.cases import Words
+from canopy.evaluation.measurement import measure
+from canopy.evaluation.measures import TUNED
+from canopy.evaluation.report import build_report
+from canopy.evaluation.tables import Results, Settings, summary_rows
+from tests.evaluation.made_up import make_cases, make_gold, make_scores
+
+TABLES = ("decisions", "regions", "systems", "levels", "retrieval")
+
+
+def _results(name="made <up>", seed=5, questions=30):
+    cases, _, _ = make_cases(seed, questions=questions)
+    rng = np.random.default_rng(seed)
+    n = cases.layout.pairs
+    words = Words(rng.integers(0, 4, n), rng.integers(1, 9, int(cases.layout.fragments[-1])), cases.layout.fragments[:-1],
+                  cases.layout.fragments[:-1] + 1, cases.pair_question)
+    scores = {s: make_scores(cases, k, levels=50) for k, s in enumerate(("f0 one_pass", "f0 separate", TUNED))}
+    tables = measure(cases, words, scores, Evaluation())
+    tables.retrieval = [{"question_id": q, "k": k, "recall": float(rng.random() < k / 20), "rank": None} for q in cases.questions for k in (1, 5, 20)]
+    return Results(name, **{t: pd.DataFrame(getattr(tables, t)) for t in TABLES}, splits=pd.DataFrame(make_gold(seed, questions=questions)[1]),
+                   benchmark_summary={"metrics": {"read": 31.0, "quarantined": 1.0}}, gold_summary={"metrics": {"located": 40.0}})
+
+
+CURVE = pd.DataFrame({"step": range(1, 41), "loss": np.linspace(3, 1, 40), "learning_rate": 1e-4})
+TRAINING = {"base": "all-MiniLM-L6-v2", "mode": "one_pass", "training": {"rank": 8, "batch": 16}}
+
+
+@pytest.fixture(scope="module")
+def files():
+    return build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95))
+
+
+def test_the_page_needs_nothing_from_outside_and_escapes_what_it_shows(files):
+    page = files["report.html"]
+    assert "made &lt;up&gt;" in page and "made <up>" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
+    urls = set(re.findall(r"""(?:src|href)=["']([^"']*)""", page))
+    assert all(u.startswith("#") or u == "data:," for u in urls), urls
+    assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "<script" not in page and "@import" not in page
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    for anchor in re.findall(r'href="#([^"]+)"', page):
+        assert anchor in ids
+
+
+def test_the_same_input_gives_the_same_bytes(files):
+    assert build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95)) == files
+
+
+def test_metrics_hold_every_system_and_the_differences(files):
+    told = json.loads(files["metrics.json"])["made <up>"]
+    assert {"f0_one_pass", "f0_separate", "f_theta", "flat_leaf_m1", "any_level_m4", "whole_item", "gold_span"} <= set(told)
+    for d in told["difference"].values():
+        assert d["low"] <= d["value"] <= d["high"] and d["baseline"] in ("f0_one_pass", "f0_separate")
+    best = max(told["f0_one_pass"]["decision_accuracy"], told["f0_separate"]["decision_accuracy"])
+    assert told["difference"]["decision_accuracy"]["value"] == pytest.approx(told["f_theta"]["decision_accuracy"] - best, abs=2e-6)
+    assert told["whole_item"]["gold_recall"] == 1 and "decision_accuracy" not in told["whole_item"]
+    assert set(told["retrieval"]) == {"recall_at_1", "recall_at_5", "recall_at_20"}
+
+
+def test_rows_to_print_name_the_better_mode_first(files):
+    rows = summary_rows(json.loads(files["metrics.json"]))
+    assert [r["system"] for r in rows][1] == TUNED and rows[0]["system"].startswith("f0 ")
+    assert "[" in rows[1]["decision accuracy"] and "%" in rows[0]["gold recall"]
+
+
+def test_figures_are_files_of_their_own_and_the_tables_are_plain_csv(files):
+    assert {"figures/decisions.svg", "figures/training.svg", "tables/selectors.csv", "report.md"} <= set(files)
+    assert not [n for n in files if not re.fullmatch(r"[\w./-]+", n)], "a benchmark's name must be safe in a file name"
+    lines = files["tables/selectors.csv"].splitlines()
+    assert lines[0].startswith("benchmark,system,decision_accuracy,decision_accuracy_low") and len(lines) == 1 + 11
+    assert all(t.startswith("<?xml") and "</svg>" in t for n, t in files.items() if n.endswith(".svg"))
+
+
+def test_a_benchmark_with_nothing_to_measure_is_told_not_dropped():
+    empty = Results("bare", **{t: pd.DataFrame() for t in TABLES}, splits=pd.DataFrame(columns=["question_id", "split", "component"]),
+                    benchmark_summary={"metrics": {"read": 3.0}})
+    files = build_report([empty], {}, None, Settings(100, 1, 0.95))
+    assert "bare" in files["report.html"] and json.loads(files["metrics.json"]) == {}

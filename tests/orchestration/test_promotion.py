@@ -1,0 +1,158 @@
+"""Promotion must let through what is better on the same data, and say why it does not let through the rest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
+import tiny_model
+
+from canopy.errors import CanopyError, DataError
+from orchestration import cli_model
+from orchestration.promotion import PromotionError, Verdict, promote, rollback
+from orchestration.registry import CHAMPION, PREVIOUS, register_candidate, version_by_alias
+from orchestration.tracking import open_client
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tiny_model.make_workspace(tmp_path_factory.mktemp("promotion") / "made")
+    open_client(root)
+    return root
+
+
+@pytest.fixture
+def workspace(made: Path, tmp_path: Path) -> Path:
+    root = Path(shutil.copytree(made, tmp_path / "workspace"))
+    shutil.rmtree(root / ".canopy")  # the database names the artifacts' folder by its full path
+    return root
+
+
+def _alias(workspace: Path, alias: str) -> str | None:
+    version = version_by_alias(open_client(workspace), alias)
+    return None if version is None else str(version.version)
+
+
+def _register(workspace: Path, accuracy: float, **more: object) -> str:
+    tiny_model.write_evaluation(workspace, accuracy, **more)  # type: ignore[arg-type]
+    return register_candidate(workspace)
+
+
+def _failed(verdict: Verdict) -> list[str]:
+    return [g.name for g in verdict.gates if not g.passed]
+
+
+def test_first_champion_must_beat_f0(workspace: Path) -> None:
+    with pytest.raises(PromotionError, match="no challenger"):
+        promote(workspace)
+    _register(workspace, 0.3)
+    refused = promote(workspace)
+    assert refused.outcome == "refused" and _failed(refused) == ["decision_accuracy against f0"] and _alias(workspace, CHAMPION) is None
+    _register(workspace, 0.6)
+    assert promote(workspace, dry_run=True).outcome == "would promote" and _alias(workspace, CHAMPION) is None
+    verdict = promote(workspace)
+    assert verdict.outcome == "promoted" and verdict.passed and _alias(workspace, CHAMPION) == "2"
+    assert "f0 one_pass" in next(g.why for g in verdict.gates if "against f0" in g.name)
+    assert promote(workspace).outcome == "already champion"
+
+
+def test_champion_is_replaced_by_a_better_one_and_comes_back(workspace: Path) -> None:
+    _register(workspace, 0.6)
+    promote(workspace)
+    _register(workspace, 0.5, seed=4)
+    worse = promote(workspace)
+    assert worse.outcome == "refused" and _failed(worse) == ["decision_accuracy against the champion"] and _alias(workspace, CHAMPION) == "1"
+    _register(workspace, 0.7, seed=5)
+    assert promote(workspace).outcome == "promoted" and (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("3", "1")
+    assert rollback(workspace) == ("1", "3") and (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("1", "3")
+    assert rollback(workspace) == ("3", "1")
+
+
+def test_other_evaluation_data_is_refused_and_can_be_forced(workspace: Path) -> None:
+    _register(workspace, 0.6)
+    promote(workspace)
+    _register(workspace, 0.9, questions=100)
+    verdict = promote(workspace)
+    assert verdict.outcome == "refused" and _failed(verdict) == ["same evaluation data"]
+    assert "--force --reason" in verdict.gates[0].why
+    with pytest.raises(PromotionError, match="--reason"):
+        promote(workspace, force=True)
+    assert promote(workspace, force=True, reason="the benchmark was corrected").outcome == "promoted"
+    version = version_by_alias(open_client(workspace), CHAMPION)
+    assert version is not None and version.tags["promotion_forced"] == "the benchmark was corrected"
+
+
+def test_failing_check_and_unservable_model_are_refused(workspace: Path) -> None:
+    _register(workspace, 0.6)
+    summary = workspace / "data" / "gold_spans" / tiny_model.BENCHMARK / "summary.json"
+    summary.write_text(json.dumps({"checks": [{"rule": "spans_inside", "blocking": True, "passed": False}]}))
+    verdict = promote(workspace)
+    assert _failed(verdict) == ["data checks"] and "gold_spans@tiny: spans_inside" in verdict.gates[2].why
+    summary.write_text(json.dumps({"checks": [{"rule": "advice", "blocking": False, "passed": False}]}))
+
+    def cannot(version: object) -> Path:
+        raise CanopyError("no store")
+
+    assert _failed(promote(workspace, export=cannot)) == ["servable"] and _alias(workspace, CHAMPION) is None
+    assert promote(workspace, export=cannot, force=True, reason="no").outcome == "refused"
+
+
+def test_stale_evaluation_is_refused(workspace: Path) -> None:
+    _register(workspace, 0.6)
+    tiny_model.write_evaluation(workspace, 0.6, questions=110)
+    verdict = promote(workspace)
+    assert _failed(verdict) == ["evaluated on current data"] and "canopy run --stale" in verdict.gates[1].why
+
+
+@pytest.mark.parametrize(("setting", "failing"), [
+    ("promotion: {min_difference: 0.5}", ["decision_accuracy against f0"]),
+    ("promotion: {min_difference: 0.199, require_interval_above: true}", ["interval above the required difference"]),
+    ("promotion: {metric: kept_tokens}", []),
+])
+def test_params_decide(workspace: Path, setting: str, failing: list[str]) -> None:
+    with open(workspace / "params.yaml", "a") as f:
+        f.write(setting + "\n")
+    _register(workspace, 0.6)
+    assert _failed(promote(workspace, dry_run=True)) == failing
+
+
+def test_unknown_metric_is_named(workspace: Path) -> None:
+    with open(workspace / "params.yaml", "a") as f:
+        f.write("promotion: {metric: beauty}\n")
+    _register(workspace, 0.6)
+    with pytest.raises(DataError, match=r"promotion\.metric: 'beauty'.*decision_accuracy"):
+        promote(workspace)
+
+
+def test_one_benchmark_may_not_be_lost_for_the_others(workspace: Path) -> None:
+    params = workspace / "params.yaml"
+    params.write_text(params.read_text().replace("benchmarks:\n", "benchmarks:\n  other: {adapter: native, path: raw}\n"))
+    tiny_model.write_evaluation(workspace, 0.2, questions=30, benchmark="other")
+    _register(workspace, 0.8)
+    verdict = promote(workspace)
+    assert _failed(verdict) == ["no loss on other"] and len(verdict.gates) == 6
+
+
+def test_commands_tell_what_to_do(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANOPY_WORKSPACE", str(workspace))
+    app, run = typer.Typer(), CliRunner().invoke
+    cli_model.register(app)
+    for arguments in (["serve"], ["compress", "why?"], ["build"]):
+        result = run(app, arguments)
+        assert result.exit_code == 1 and "run `canopy promote`" in result.output, result.output
+    _register(workspace, 0.3)
+    result = run(app, ["promote"])
+    assert result.exit_code == 1 and "FAIL" in result.output and "not promoted" in result.output
+    _register(workspace, 0.6)
+    result = run(app, ["promote"])
+    assert result.exit_code == 0 and "champion is now version 2" in result.output and "servable" in result.output
+    result = run(app, ["compress", "x", "--item", "tiny/nowhere"])
+    assert result.exit_code == 1 and "unknown item ids: tiny/nowhere" in result.output
+    assert run(app, ["rollback"]).exit_code == 1

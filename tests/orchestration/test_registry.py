@@ -1,0 +1,98 @@
+"""A registered version must hold what it takes to compare, reload and serve it, and equal things must be one version."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
+import tiny_model
+
+from canopy.errors import DataError
+from orchestration.registry import (
+    CHALLENGER,
+    MODEL,
+    evaluated_benchmarks,
+    evaluation_data_digest,
+    per_question,
+    register_candidate,
+    version_by_alias,
+    version_parts,
+)
+from orchestration.tracking import open_client
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model.make_workspace(tmp_path_factory.mktemp("registry") / "made")
+
+
+@pytest.fixture
+def workspace(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "workspace"))
+
+
+def test_version_holds_model_lineage_and_evaluation(workspace: Path) -> None:
+    assert register_candidate(workspace) == "1"
+    client = open_client(workspace)
+    version = version_by_alias(client, CHALLENGER)
+    assert version is not None and str(version.version) == "1"
+    parts = version_parts(version)
+    assert version.tags["encoder.digest"] == parts.digest and version.tags["encoder.mode"] == "one_pass"
+    assert version.tags["training.base"] == "all-MiniLM-L6-v2"
+    assert evaluated_benchmarks(version).keys() == {tiny_model.BENCHMARK}
+    assert 0.5 < float(version.tags["evaluation.tiny.decision_accuracy"]) < 0.7
+    table = per_question(client, version, tiny_model.BENCHMARK)
+    assert set(table["system"]) == {"f0 one_pass", "f0 separate", "f_theta"} and len(table) == 360
+    artifacts = {a.path for a in client.list_artifacts(version.run_id, "model")}
+    assert {"model/MLmodel", "model/node_encoder_model.py"} <= artifacts
+    files = [p for p in (workspace / ".canopy" / "mlartifacts").rglob("*") if p.is_file()]
+    assert [p.name for p in files if p.suffix == ".safetensors"] == ["adapter_model.safetensors"]
+    assert not [p for p in files if p.suffix in (".pkl", ".pickle", ".pt", ".bin")]
+
+
+def test_equal_model_and_evaluation_are_one_version(workspace: Path) -> None:
+    assert [register_candidate(workspace) for _ in range(2)] == ["1", "1"]
+    tiny_model.write_evaluation(workspace, 0.65)
+    assert register_candidate(workspace) == "2"
+    tiny_model.write_evaluation(workspace, 0.6)
+    assert register_candidate(workspace) == "1"
+    alias = version_by_alias(open_client(workspace), CHALLENGER)
+    assert alias is not None and str(alias.version) == "1"
+
+
+def test_data_digest_follows_test_data_only(workspace: Path) -> None:
+    from canopy.config import load_config
+
+    config = load_config(workspace / "params.yaml")
+    before = evaluation_data_digest(workspace, config, tiny_model.BENCHMARK)
+    tiny_model.write_evaluation(workspace, 0.9)
+    assert evaluation_data_digest(workspace, config, tiny_model.BENCHMARK) == before
+    tiny_model.write_evaluation(workspace, 0.6, questions=119)
+    assert evaluation_data_digest(workspace, config, tiny_model.BENCHMARK) != before
+
+
+def test_missing_evaluation_is_named(workspace: Path) -> None:
+    (workspace / "data" / "evaluation" / tiny_model.BENCHMARK / "systems.parquet").unlink()
+    with pytest.raises(DataError, match=r"systems\.parquet: no such file.*canopy run"):
+        register_candidate(workspace)
+
+
+@pytest.mark.slow
+def test_registered_model_loads_and_answers(workspace: Path) -> None:
+    import mlflow
+    import pandas as pd
+
+    register_candidate(workspace)
+    client = open_client(workspace)
+    version = version_by_alias(client, CHALLENGER)
+    assert version is not None
+    model = mlflow.pyfunc.load_model(client.download_artifacts(version.run_id, "model", str(workspace)))
+    item = {"id": "a", "modality": "text", "text": "The sky is blue today. The Aswan High Dam was finished in 1970. Cats sleep a lot."}
+    answers = model.predict(pd.DataFrame({"question": ["When was the Aswan High Dam finished?"], "item": [json.dumps(item)]}))
+    assert any("1970" in r["text"] for r in json.loads(answers[0]))
+    assert version.source.startswith(f"runs:/{version.run_id}") and client.get_registered_model(MODEL).aliases[CHALLENGER] == version.version

@@ -1,0 +1,116 @@
+"""A sweep runs exactly what a change made stale, says why, and a second one runs nothing."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from canopy.errors import CanopyError
+from tests.orchestration.conftest import Project
+
+EVERYTHING = {"benchmark@one", "benchmark@two", "gold_spans@one", "gold_spans@two", "corpus", "item_index"}
+
+
+def test_first_sweep_runs_everything_once_and_the_second_nothing(project: Project) -> None:
+    ran, _ = project.sweep()
+    assert set(ran) == EVERYTHING
+    assert project.output("item_index") == "ONE=APPLE TWO=PEAR"
+    assert project.sweep()[0] == {}
+    assert project.stale() == set()
+
+
+BELOW_CORPUS = {"corpus", "item_index"}
+
+
+@pytest.mark.parametrize(("file", "old", "new", "expected", "why"), [
+    ("raw/two/x.txt", "pear", "fig", {"benchmark@two", "gold_spans@two"} | BELOW_CORPUS, "raw files changed: raw/two/x.txt"),
+    ("params.yaml", "one: {adapter: plain,", "one: {adapter: other,", {"benchmark@one", "corpus"},
+     "params.yaml: benchmarks.one.adapter plain -> other"),
+    ("params.yaml", "share: 0.05", "share: 0.06", {"benchmark@one", "benchmark@two"}, "params.yaml: ingest.max_quarantined_share 0.05 -> 0.06"),
+    ("params.yaml", "branching: 2", "branching: 3", {"gold_spans@one", "gold_spans@two", "item_index"}, "params.yaml: hierarchy.branching 2 -> 3"),
+    ("params.yaml", "# B", "# B of the paper", set(), ""),
+    ("code/lib/words.py", "' '", "'  '", {"corpus"}, "code changed: code/lib/words.py"),
+    ("code/item_index.py", "upper", "lower", {"item_index"}, "code changed: code/item_index.py"),
+    ("run.py", "stub", "stage", set(), ""),
+])
+def test_a_change_reruns_exactly_what_it_touches(project: Project, file: str, old: str, new: str, expected: set[str], why: str) -> None:
+    project.sweep()
+    project.edit(file, old, new)
+    ran, told = project.sweep()
+    assert set(ran) == expected, told
+    assert not expected or why in next(iter(ran.values()))
+    assert project.sweep()[0] == {} and project.stale() == set()
+
+
+def test_an_adapter_of_one_benchmark_reruns_that_benchmark_alone(project: Project) -> None:
+    project.edit("params.yaml", "two: {adapter: plain", "two: {adapter: other")
+    project.sweep()
+    project.edit("code/other.py", "", "# changed")
+    ran, _ = project.sweep()
+    assert ran == {"benchmark@two": ("code changed: code/other.py",)}  # same output: nothing below it ran
+
+
+def test_same_output_stops_the_sweep(project: Project) -> None:
+    project.sweep()
+    project.edit("raw/one/x.txt", "apple", "apple  ")
+    assert project.stale() == {"benchmark@one"}
+    assert set(project.sweep()[0]) == {"benchmark@one"}
+    assert project.stale() == set()
+
+
+def test_selection_and_force(project: Project) -> None:
+    ran, told = project.sweep(select=["+gold_spans@two"])
+    assert list(ran) == ["benchmark@two", "gold_spans@two"]
+    ran, told = project.sweep(select=["item_index"])
+    assert ran == {} and "item_index: still stale" in told
+    assert set(project.sweep()[0]) == EVERYTHING - {"benchmark@two", "gold_spans@two"}
+    ran, _ = project.sweep(force=["corpus"])
+    assert ran == {"corpus": ("asked for with --force",)}
+    with pytest.raises(CanopyError, match="no stage 'corpsu'; there are benchmark@one"):
+        project.sweep(select=["corpsu"])
+
+
+def test_a_failing_stage_stops_what_needs_it_and_the_next_sweep_goes_on(project: Project) -> None:
+    project.write("raw/two/x.txt", "broken")
+    with pytest.raises(CanopyError, match=r"^benchmark@two: .*raw/two/x.txt: line 1: broken; correct the line$"):
+        project.sweep()
+    assert project.calls == ["benchmark@one", "benchmark@two"]
+    project.write("raw/two/x.txt", "plum")
+    assert set(project.sweep()[0]) == EVERYTHING - {"benchmark@one"}
+
+
+def test_missing_raw_files_are_named(project: Project) -> None:
+    project.edit("params.yaml", "path: raw/two", "path: raw/nowhere")
+    with pytest.raises(CanopyError, match="benchmark@two: raw/nowhere is missing; put the benchmark's files there"):
+        project.sweep()
+
+
+def test_lost_outputs_come_back_from_the_cache_without_a_run(project: Project) -> None:
+    project.sweep()
+    shutil.rmtree(project.root / "data" / "corpus")
+    ran, told = project.sweep()
+    assert ran == {} and "corpus  data/corpus is missing" in told and project.output("corpus") == "one=apple two=pear"
+    shutil.rmtree(project.root / ".dvc" / "cache")
+    ran, told = project.sweep()
+    assert ran == {} and "not in DVC's cache" in told
+    assert project.stale() == set()
+
+
+def test_a_removed_benchmark_leaves_the_corpus_and_comes_back_from_the_cache(project: Project) -> None:
+    project.sweep()
+    project.edit("params.yaml", "  two: {adapter: plain, path: raw/two}\n", "")
+    ran, _ = project.sweep()
+    assert set(ran) == BELOW_CORPUS and project.output("corpus") == "one=apple"
+    assert not (project.root / "data/benchmark/two").exists()
+    project.edit("params.yaml", "ingest:", "  two: {adapter: plain, path: raw/two}\ningest:")
+    ran, told = project.sweep()
+    assert set(ran) == BELOW_CORPUS and "benchmark@two  data/benchmark/two is missing" in told
+    assert project.output("corpus") == "one=apple two=pear"
+
+
+def test_code_that_changes_during_the_run_is_not_recorded(project: Project) -> None:
+    project.edit("code/corpus.py", "found = ", "(paths.root / 'code/lib/words.py').write_text('changed'); found = ")
+    with pytest.raises(CanopyError, match="changed while the stage ran|changed while this run went on"):
+        project.sweep()
+    assert "corpus" in project.stale()
