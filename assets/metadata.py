@@ -12,7 +12,7 @@ import dagster as dg
 if TYPE_CHECKING:
     from orchestration.stage import Outcome
 
-_PREVIEW_ROWS, _LARGEST_FIGURE, _LARGEST_PAGE = 25, 200_000, 60_000
+_MOST_NUMBERS, _LARGEST_FIGURE, _LARGEST_PAGE = 30, 200_000, 60_000
 _MAIN_TABLES = ("items.parquet", "gold.parquet", "instances.parquet", "decisions.parquet")
 
 
@@ -20,12 +20,12 @@ def _cell(value: Any) -> str | int | float | bool | None:
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | dg.MarkdownMetadataValue:
+def table(rows: Sequence[Mapping[str, Any]], rows_shown: int = 25) -> dg.TableMetadataValue | dg.MarkdownMetadataValue:
     """A table of flat rows; cells that a table cannot hold become text."""
     columns = list(dict.fromkeys(k for row in rows for k in row))
     if not columns:
         return dg.MetadataValue.md("(no rows)")
-    records = [dg.TableRecord({c: _cell(row.get(c)) for c in columns}) for row in rows[:_PREVIEW_ROWS]]
+    records = [dg.TableRecord({c: _cell(row.get(c)) for c in columns}) for row in rows[:rows_shown]]
 
     def kind(column: str) -> str:
         cells = [r.data[column] for r in records if r.data[column] is not None]
@@ -53,26 +53,24 @@ def figures(folder: Path) -> str:
 
 
 def describe_outcome(outcome: Outcome, folder: Path) -> dict[str, Any]:
-    """Metadata of one materialization, the same whether the stage ran or was found unchanged."""
+    """Metadata of one materialization, the same whether the stage ran, was found unchanged, or was run by `dvc repro`."""
     result, listing = outcome.result, files_of(folder) if folder.is_dir() else []
-    told: dict[str, Any] = {
-        "cache_hit": outcome.how != "ran", "seconds": round(outcome.seconds, 2),
-        "why": dg.MetadataValue.md("\n".join(f"- {w}" for w in outcome.why) or "unchanged since it last ran"),
-        "dvc": {p: str(h) for p, h in outcome.outs.items()},
-        "files": table(listing), "folder": dg.MetadataValue.path(str(folder)),
-        **{k: float(v) for k, v in result.metrics.items()},
-        **{f"table: {name}": table(rows) for name, rows in result.tables.items()},
-    }
+    told: dict[str, Any] = {"why": dg.MetadataValue.md("\n".join(f"- {w}" for w in outcome.why) or "unchanged since it last ran")}
+    if result.notes:
+        told["notes"] = dg.MetadataValue.md("\n".join(f"- {n}" for n in result.notes))
+    if (folder / "report.html").exists():
+        told["report page"] = dg.MetadataValue.path(str(folder / "report.html"))
+    told |= {f"table: {name}": table(rows) for name, rows in result.tables.items()}
+    if shown := figures(folder):
+        told["figures"] = dg.MetadataValue.md(shown)
+    if (page := folder / "report.md").exists():
+        told["report"] = dg.MetadataValue.md(page.read_text("utf-8")[:_LARGEST_PAGE])
+    told |= {k: float(v) for k, v in list(result.metrics.items())[:_MOST_NUMBERS]}
+    if len(result.metrics) > _MOST_NUMBERS:
+        told["metrics"] = table([{"metric": k, "value": float(v)} for k, v in result.metrics.items()], rows_shown=500)
     rows = {f["file"]: f["rows"] for f in listing}
     main = next((rows[name] for name in _MAIN_TABLES if rows.get(name) is not None), None)
     if main is not None:
         told["dagster/row_count"] = main
-    if result.notes:
-        told["notes"] = dg.MetadataValue.md("\n".join(f"- {n}" for n in result.notes))
-    if shown := figures(folder):
-        told["figures"] = dg.MetadataValue.md(shown)
-    if (folder / "report.html").exists():
-        told["report page"] = dg.MetadataValue.url((folder / "report.html").as_uri())
-    if (page := folder / "report.md").exists():
-        told["report"] = dg.MetadataValue.md(page.read_text("utf-8")[:_LARGEST_PAGE])
-    return told
+    return told | {"cache_hit": outcome.how != "ran", "seconds": round(outcome.seconds, 2), "files": table(listing),
+                   "folder": dg.MetadataValue.path(str(folder)), "dvc": {p: str(h) for p, h in outcome.outs.items()}}

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.metadata import describe_outcome, table
+from assets.checks import check_results, check_specs
+from assets.metadata import describe_outcome
 from assets.presentation import group, kinds
 from orchestration.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version
 from orchestration.resources import FORCE_TAG, WorkspaceResource
-
-RULES = "data_rules"
 
 
 def _dependencies(graph: Graph, specs: list[StageSpec]) -> list[dg.AssetDep]:
@@ -23,20 +22,12 @@ def _dependencies(graph: Graph, specs: list[StageSpec]) -> list[dg.AssetDep]:
     return deps
 
 
-def _check(asset: str, checks: list[dict[str, object]]) -> dg.AssetCheckResult:
-    failed = [c for c in checks if not c.get("passed", c.get("success"))]
-    return dg.AssetCheckResult(passed=not failed, check_name=RULES, asset_key=asset, severity=dg.AssetCheckSeverity.WARN,
-                               metadata={"rules": table(checks), "checked": len(checks), "failed": len(failed)})
-
-
 def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.AssetsDefinition:
     base = specs[0].base
     partitions = dg.StaticPartitionsDefinition(list(graph.partitions)) if specs[0].partition else None
 
     @dg.asset(name=base, deps=_dependencies(graph, specs), code_version=version, partitions_def=partitions, group_name=group(base),
-              kinds=kinds(base), description=specs[0].description, check_specs=[dg.AssetCheckSpec(
-                  RULES, asset=base, description="Every rule of canopy.validation that this stage's tables must meet. A blocking "
-                                                 "rule also stops the stage itself, so nothing downstream is built.")],
+              kinds=kinds(base), description=specs[0].description, check_specs=check_specs(base),
               metadata={"command": specs[0].template, "reads": dg.MetadataValue.md("\n".join(f"- `{p}`" for p in specs[0].paths)),
                         "parameters": ", ".join((*specs[0].params, *specs[0].own_params))})
     def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
@@ -51,7 +42,7 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
             raise dg.Failure(description=f"{name}: {e}" if not str(e).startswith(name) else str(e), allow_retries=False) from e
         folder = Paths(Path(workspace.path)).output(base, partition)
         return dg.MaterializeResult(data_version=dg.DataVersion(data_version(outcome.outs)),
-                                    metadata=describe_outcome(outcome, folder), check_results=[_check(base, outcome.result.checks)])
+                                    metadata=describe_outcome(outcome, folder), check_results=check_results(base, outcome.result.checks))
 
     return stage_asset
 

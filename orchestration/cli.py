@@ -63,7 +63,11 @@ def run(
     console = Console()
     set_params(root, assign or [])
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
-    done = sweep(root, select=_split(select or []), force=_split(force or []), console=console)
+    try:
+        done = sweep(root, select=_split(select or []), force=_split(force or []), console=console)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped; what was finished is kept, and `canopy run` goes on from there", style="yellow")
+        raise typer.Exit(130) from None
     _conclude(root, done, console)
 
 
@@ -74,7 +78,7 @@ def status(workspace: Workspace = None) -> None:
     Looks at the files, observes raw data, and tells Dagster about every `dvc repro` it did not see. Nothing is run. Outputs that were
     edited by hand are DVC's to notice and are listed too; `canopy run` puts them back.
     """
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from orchestration.definitions import build_definitions
     from orchestration.resources import open_instance
@@ -85,7 +89,8 @@ def status(workspace: Workspace = None) -> None:
     with open_instance(root) as instance:
         view = look(root, instance, build_definitions(root))
         differ = differences(view, root)
-    table = Table("stage", "benchmark", "Dagster", "DVC", "why", title=f"workspace {escape(str(root))}", title_justify="left")
+    console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
+    table = Table("stage", "benchmark", "Dagster", "DVC", Column("why", overflow="fold"))
     for task in view.tasks.values():
         state = "[green]fresh[/]" if task.dagster == "FRESH" else f"[yellow]{task.dagster.lower()}[/]"
         dvc = "[dim]no stage[/]" if task.dvc is None else "[yellow]changed[/]" if task.dvc else "[green]unchanged[/]"
@@ -156,7 +161,7 @@ def _conclude(root: Path, done: Sweep, console: Console) -> None:
     from rich.table import Table
 
     for name, rows in read_summary(root, "report").tables.items():
-        columns = list(dict.fromkeys(k for row in rows for k in row))
+        columns = list(dict.fromkeys(k for row in rows for k in ("benchmark", "system", *row) if k in row))
         table = Table(*[c.replace("_", " ") for c in columns], title=name, title_justify="left")
         for row in rows:
             table.add_row(*[escape(f"{v:,.3g}" if isinstance(v, float) else str(v if v is not None else "")) for v in (row.get(c) for c in columns)])
@@ -176,9 +181,6 @@ def main() -> None:
     except CanopyError as e:
         Console(stderr=True).print(f"error: {e}", style="red", markup=False, highlight=False, soft_wrap=True)
         raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        Console(stderr=True).print("stopped; what was finished is kept, and `canopy run` goes on from there", style="yellow")
-        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

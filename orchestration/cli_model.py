@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from canopy.errors import CanopyError, DataError
+from canopy.errors import DataError
 
 if TYPE_CHECKING:
     from orchestration.promotion import Verdict
@@ -23,19 +21,6 @@ Workspace = Annotated[Path | None, typer.Option("--workspace", envvar="CANOPY_WO
 Alias = Annotated[str, typer.Option(help="Which registered version: champion, challenger or previous_champion.")]
 
 
-def _told(command: Callable[..., None]) -> Callable[..., None]:
-    """Show a CanopyError as one line and exit 1."""
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except CanopyError as e:
-            typer.secho(f"error: {e}", err=True, fg="red")
-            raise typer.Exit(1) from None
-
-    return run
-
-
 def _enter(workspace: Path | None) -> Path:
     from orchestration.environment import prepare_environment
     from orchestration.workspace import select_workspace
@@ -44,7 +29,6 @@ def _enter(workspace: Path | None) -> Path:
     return select_workspace(workspace)
 
 
-@_told
 def promote(
     workspace: Workspace = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Judge only; move nothing.")] = False,
@@ -93,7 +77,6 @@ def show_verdict(verdict: Verdict) -> None:
     }[verdict.outcome])
 
 
-@_told
 def rollback(workspace: Workspace = None) -> None:
     """Go back to the previous champion.
 
@@ -106,7 +89,6 @@ def rollback(workspace: Workspace = None) -> None:
     typer.echo(f"champion is now version {now} (was {before}); start the service again to serve it")
 
 
-@_told
 def serve(
     workspace: Workspace = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 3000,
@@ -135,7 +117,6 @@ def serve(
     os.execve(command[0], command, env)
 
 
-@_told
 def build(workspace: Workspace = None, alias: Alias = "champion") -> None:
     """Build a Bento of the champion: code, model, node store, index and pinned packages in one archive.
 
@@ -151,7 +132,6 @@ def build(workspace: Workspace = None, alias: Alias = "champion") -> None:
     typer.echo(f"run it: BENTOML_HOME={service_environment(root)['BENTOML_HOME']} bentoml serve {tag} --host 127.0.0.1", err=True)
 
 
-@_told
 def compress(
     question: Annotated[str, typer.Argument(help="The question to compress for.")],
     workspace: Workspace = None,

@@ -4,12 +4,17 @@ from pathlib import Path
 
 import dagster as dg
 
+from assets.checks import check_evaluations
+from assets.jobs import build_jobs
+from assets.metadata import describe_outcome
 from assets.pipeline import build_stage_assets
 from assets.raw import build_raw_source
 from assets.registration import build_registration
 from orchestration.dvc_graph import read_graph
 from orchestration.resources import WorkspaceResource
 from orchestration.workspace import select_workspace
+
+__all__ = ["build_definitions", "check_evaluations", "defs", "describe_outcome"]
 
 
 def build_definitions(workspace: Path) -> dg.Definitions:
@@ -18,6 +23,7 @@ def build_definitions(workspace: Path) -> dg.Definitions:
     return dg.Definitions(
         assets=[build_raw_source(graph), *build_stage_assets(graph, snapshots), *build_registration(graph)],
         resources={"workspace": WorkspaceResource(path=str(workspace))},
+        jobs=build_jobs(),
         executor=dg.in_process_executor)
 
 

@@ -9,12 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import yaml
 
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
@@ -97,25 +95,32 @@ def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
     """
     manifest = Manifest.read(bundle)
     tag_version = f"{bundle.name}-{manifest.parts.digest[:8]}"
-    env = service_environment(workspace, bundle)
-    held = _bentoml(["get", f"{BENTO}:{tag_version}", "--output", "json"], env, workspace)
-    if held.returncode == 0:
-        _bentoml(["delete", "-y", f"{BENTO}:{tag_version}"], env, workspace)
+    env = service_environment(workspace)
     with _staging(workspace, bundle) as context:
-        description = {"service": SERVICE, "name": BENTO, "include": ["**"], "labels": {
+        options = {"service": SERVICE, "name": BENTO, "version": tag_version, "build_ctx": str(context), "include": ["**"], "labels": {
             "model": manifest.name, "version": manifest.version, "encoder": manifest.parts.digest[:63], "mlflow_run": str(version.run_id)},
             "python": {"packages": pinned_packages(), "lock_packages": False}, "docker": {"python_version": "3.11"}}
-        (context / "bentofile.yaml").write_text(yaml.safe_dump(description, sort_keys=False), encoding="utf-8")
+        # In a process of its own: BentoML reads BENTOML_HOME once, and must import the service from the folder that it packs. (Its command
+        # line would refuse the folder for lying under .canopy.)
         env["PYTHONPATH"] = str(context)
-        done = _bentoml(["build", "--version", tag_version, "--output", "tag", "."], env, context)
+        done = subprocess.run([sys.executable, "-c", _BUILD], env=env, cwd=context, input=json.dumps(options), capture_output=True, text=True,
+                              check=False)
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
         raise CanopyError(f"bentoml build failed: {last[0]}")
     return f"{BENTO}:{tag_version}"
 
 
-def _bentoml(arguments: list[str], env: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "bentoml", *arguments], env=dict(env), cwd=folder, capture_output=True, text=True, check=False)
+_BUILD = """\
+import json, sys, bentoml
+options = json.load(sys.stdin)
+tag = f"{options['name']}:{options['version']}"
+try:
+    bentoml.delete(tag)
+except bentoml.exceptions.NotFound:
+    pass
+bentoml.build(**options)
+"""
 
 
 @contextmanager

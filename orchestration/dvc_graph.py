@@ -38,7 +38,7 @@ def _open(workspace: Path) -> Iterator[Repo]:
         raise DataError(f"{workspace}/.dvc/tmp/lock: another DVC command is at work here; wait for it, then run again") from None
     except DvcException as e:
         cause = f" ({e.__cause__})" if e.__cause__ else ""
-        raise DataError(f"{workspace}/dvc.yaml: {' '.join(str(e).split())}{cause}") from None
+        raise DataError(f"{workspace}/dvc.yaml: {' '.join(f'{e}{cause}'.split())}") from None
 
 
 def _templates(workspace: Path) -> dict[str, Mapping[str, Any]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from pathlib import Path
 
 QUIET = {
@@ -36,3 +38,6 @@ def prepare_environment() -> None:
     for key, value in QUIET.items():
         os.environ.setdefault(key, value)
     os.environ.setdefault("OMP_NUM_THREADS", str(physical_cores()))
+    if not sys.warnoptions:  # -W or PYTHONWARNINGS shows them; they are libraries' words to us, not to users
+        warnings.simplefilter("ignore")
+        os.environ.setdefault("PYTHONWARNINGS", "ignore")

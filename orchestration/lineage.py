@@ -127,7 +127,13 @@ def _changed_params(now: Mapping[str, Any], then: Mapping[str, Any], names: tupl
             yield f"params.yaml: {key} {old[key]} -> {new[key]}"
 
 
-def _changed_files(path: str, now: Mapping[str, str] | None, then: Mapping[str, str] | None) -> str:
+def _changed_folders(path: str, now: Mapping[str, str] | None, then: Mapping[str, str] | None) -> str:
+    """The folders just below an output's path that differ (``data/benchmark/starter``): its files are not written by people."""
+    differ = {f.partition("/")[0] for f in {*(now or {}), *(then or {})} if (now or {}).get(f) != (then or {}).get(f) and "/" in f}
+    return ", ".join(f"{path}/{d}" for d in sorted(differ)) if now and then and differ else path
+
+
+def changed_files(path: str, now: Mapping[str, str] | None, then: Mapping[str, str] | None) -> str:
     """The files of a folder that differ, as ``path/a.py (+2 more)``; the folder's own path where no listing is known."""
     if now is None or then is None:
         return path
@@ -159,7 +165,8 @@ def explain(spec: StageSpec, now: Snapshot, then: Snapshot | None, listings: Map
             elif old is None:
                 told.append(f"{path} is a new dependency")
             else:
-                told.append(word.format(_changed_files(path, now.files.get(path), (listings or {}).get(old))))
+                name = _changed_folders if kinds is spec.data else changed_files
+                told.append(word.format(name(path, now.files.get(path), (listings or {}).get(old))))
     return told + explain_outs(spec, now, then)
 
 

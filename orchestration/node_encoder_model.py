@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
+import pandas as pd
 
 
 class NodeEncoderModel(mlflow.pyfunc.PythonModel):
@@ -21,8 +22,8 @@ class NodeEncoderModel(mlflow.pyfunc.PythonModel):
         self._hierarchy = Hierarchy.model_validate(settings["hierarchy"])
         self._encoder = load_encoder(Encoder.model_validate(settings["encoder"]), adapter=Path(context.artifacts["adapter"]))
 
-    def predict(self, context: Any, model_input: Any, params: dict[str, Any] | None = None) -> list[str]:
-        """Rows with ``question`` and ``item`` (an item's JSON in the native format) to the JSON of the kept regions."""
+    def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> list[str]:
+        """Rows with ``question`` and ``item`` (an item's JSON in the native format) to the JSON of the kept regions, one string a row."""
         return [json.dumps(self._compress(str(q), json.loads(i)), ensure_ascii=False)
                 for q, i in zip(model_input["question"], model_input["item"], strict=True)]
 

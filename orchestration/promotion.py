@@ -16,6 +16,7 @@ from canopy.errors import CanopyError, DataError
 from canopy.evaluation.bootstrap import Interval, paired_ratio_bootstrap
 from canopy.evaluation.measures import MEASURES, TUNED, Measure, frozen, measured
 from canopy.stages.base import PER_BENCHMARK, STAGES, Paths
+from orchestration.reevaluation import evaluate_again
 from orchestration.registry import (
     CHALLENGER,
     CHAMPION,
@@ -93,9 +94,11 @@ def promote(workspace: Path, *, dry_run: bool = False, force: bool = False, reas
             raise PromotionError("no challenger is registered; `canopy run` trains, evaluates and registers one")
         if champion is not None and champion.version == challenger.version:
             return Verdict(str(challenger.version), str(champion.version), (), "already champion")
-        gates = [*_data_gates(workspace, config, challenger, champion), _check_gate(workspace, config)]
-        if gates[0].passed:
-            gates += _quality_gates(client, config, challenger, champion)
+        gates, tables = _data_gates(workspace, config, client, challenger, champion)
+        comparable = all(g.passed for g in gates if g.name == "same evaluation data")
+        gates.append(_check_gate(workspace, config))
+        if comparable:
+            gates += _quality_gates(client, config, challenger, champion, tables)
         if export is not None and not dry_run and (force or all(g.passed for g in gates)):
             gates.append(_export_gate(export, challenger))
         passed = all(g.passed for g in gates)
@@ -145,22 +148,30 @@ def _move(client: MlflowClient, challenger: ModelVersion, champion: ModelVersion
     client.set_registered_model_alias(MODEL, CHAMPION, challenger.version)
 
 
-def _data_gates(workspace: Path, config: Config, challenger: ModelVersion, champion: ModelVersion | None) -> list[Gate]:
-    mine = evaluated_benchmarks(challenger)
-    stale = [b for b in sorted(config.benchmarks) if mine.get(b) != evaluation_data_digest(workspace, config, b)]
-    current = Gate("evaluated on current data", not stale, f"{len(mine)} benchmark(s), data unchanged since version {challenger.version} "
-                   "was evaluated" if not stale else f"{', '.join(stale)}: the test data changed since version {challenger.version} was "
-                   "evaluated; `canopy run --stale` evaluates and registers it again")
+def _data_gates(workspace: Path, config: Config, client: MlflowClient, challenger: ModelVersion,
+                champion: ModelVersion | None) -> tuple[list[Gate], dict[str, Table]]:
+    """Whether both sides were measured on the same, current data; with the champion's per-question values by benchmark."""
+    mine, now = evaluated_benchmarks(challenger), {b: evaluation_data_digest(workspace, config, b) for b in sorted(config.benchmarks)}
+    stale = sorted(b for b in {*mine, *now} if mine.get(b) != now.get(b))
+    current = Gate("evaluated on current data", not stale, f"{', '.join(mine)}: unchanged since version {challenger.version} was evaluated"
+                   if not stale else f"{', '.join(stale)}: the test data is not what version {challenger.version} was evaluated on; `canopy run` "
+                   "evaluates and registers it again")
     if champion is None:
-        return [Gate("same evaluation data", True, "no champion yet: compared with f0 on the challenger's own test questions"), current]
+        return [current, Gate("same evaluation data", True, "no champion yet: compared with f0 on the challenger's own test questions")], {}
     theirs = evaluated_benchmarks(champion)
-    differing = sorted(b for b in {*mine, *theirs} if mine.get(b) != theirs.get(b))
+    differing = sorted(b for b in mine if mine[b] != theirs.get(b))
+    tables = {b: per_question(client, champion, b) for b in mine if b not in differing}
     if not differing:
-        return [Gate("same evaluation data", True, f"equal digests on {', '.join(sorted(mine))}"), current]
-    told = "; ".join(f"{b}: " + ("not evaluated for the champion" if b not in theirs else "not evaluated for the challenger" if b not in mine
-                                 else f"challenger {mine[b][:8]}, champion {theirs[b][:8]}") for b in differing)
-    return [Gate("same evaluation data", False, f"{told}. Evaluate the champion on the new data (check out the training parameters of version "
-                 f"{champion.version}, `canopy run`, then `canopy run` with the new ones), or promote with --force --reason"), current]
+        return [current, Gate("same evaluation data", True, f"equal digests on {', '.join(sorted(mine))}")], tables
+    told = "; ".join(f"{b}: " + (f"challenger {mine[b][:8]}, champion {theirs[b][:8]}" if b in theirs else "new for the champion") for b in differing)
+    if stale:
+        return [current, Gate("same evaluation data", False, f"{told}; `canopy run`, then promote again")], {}
+    try:
+        tables |= {b: evaluate_again(workspace, config, client, champion, b, mine[b]) for b in differing}
+    except Exception as e:
+        return [current, Gate("same evaluation data", False, f"{told}; version {champion.version} cannot be evaluated on it ({e}). Promote with "
+                              "--force --reason, or `canopy rollback` to a champion that can")], {}
+    return [current, Gate("same evaluation data", True, f"{told}: version {champion.version} was evaluated again on the challenger's data")], tables
 
 
 def _check_gate(workspace: Path, config: Config) -> Gate:
@@ -202,7 +213,8 @@ def _pair(table: Table, system: str, questions: list[str], measure: Measure) -> 
     return measured(_columns(table, system, questions), measure)
 
 
-def _quality_gates(client: MlflowClient, config: Config, challenger: ModelVersion, champion: ModelVersion | None) -> list[Gate]:
+def _quality_gates(client: MlflowClient, config: Config, challenger: ModelVersion, champion: ModelVersion | None,
+                   tables: dict[str, Table]) -> list[Gate]:
     settings = config.promotion
     measure = MEASURES.get(settings.metric)
     if measure is None:
@@ -214,7 +226,7 @@ def _quality_gates(client: MlflowClient, config: Config, challenger: ModelVersio
         if champion is None:
             others = {s: _pair(table, s, questions, measure) for s in map(frozen, ("one_pass", "separate")) if (table["system"] == s).any()}
         else:
-            others = {f"version {champion.version}": _pair(per_question(client, champion, benchmark), TUNED, questions, measure)}
+            others = {f"version {champion.version}": _pair(tables[benchmark], TUNED, questions, measure)}
         sides[benchmark] = (_pair(table, TUNED, questions, measure), others)
     against = _best({k for _, o in sides.values() for k in o}, sides, measure)
     sign = 1 if measure.higher_is_better else -1

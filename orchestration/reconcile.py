@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
+from canopy.stages.base import Paths
 from orchestration.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version, overlap, raw_version
+from orchestration.stage import Outcome, read_summary
 from orchestration.staleness import latest_version, stale_states
 
 _DATA, _CODE, _USER = "dagster/data_version", "dagster/code_version", "dagster/data_version_is_user_provided"
@@ -26,7 +30,7 @@ def observe_raw(instance: dg.DagsterInstance, graph: Graph, now: Mapping[str, Sn
 
 
 def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: Graph, now: Mapping[str, Snapshot],
-              then: Mapping[str, Snapshot], reasons: Mapping[str, Sequence[str]]) -> list[str]:
+              then: Mapping[str, Snapshot], reasons: Mapping[str, Sequence[str]], workspace: Path) -> list[str]:
     """Report what dvc.lock holds and Dagster does not know, in topological order; returns the stages that were reported.
 
     The events carry full provenance (code version, data version, versions of and pointers to the inputs). Without those
@@ -37,6 +41,8 @@ def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: 
     reasons : mapping
         Why each stage differs from dvc.lock, as ``lineage.explain`` says it; empty for a stage that does not.
     """
+    from orchestration.definitions import check_evaluations
+
     reported: list[str] = []
     states = None
     for name, spec in graph.stages.items():
@@ -50,12 +56,28 @@ def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: 
             continue
         instance.report_runless_asset_event(dg.AssetMaterialization(
             spec.base, partition=spec.partition, description="reported from dvc.lock: a `dvc repro` outside Dagster made it",
-            metadata={"reconciled_from": "dvc.lock", "dvc": {k: str(v) for k, v in locked.outs.items()}},
+            metadata=_metadata(workspace, spec, now[name], locked),
             tags={_CODE: code_version(spec, locked), _DATA: data_version(locked.outs), _USER: "true",
                   **_provenance(instance, graph, spec, now[name], locked)}))
+        if dict(now[name].outs) == dict(locked.outs):
+            for evaluation in check_evaluations(spec.base, read_summary(workspace, spec.base, spec.partition).checks):
+                instance.report_runless_asset_event(evaluation)
         reported.append(name)
         states = None  # what it reported changes how the stages below it stand
     return reported
+
+
+def _metadata(workspace: Path, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, Any]:
+    """What a run would have shown, read from the output itself; only the origin where the output is another one by now."""
+    from orchestration.definitions import describe_outcome
+
+    told = {"reconciled_from": "dvc.lock"}
+    if dict(now.outs) != dict(then.outs):
+        return told
+    result = read_summary(workspace, spec.base, spec.partition)
+    outcome = Outcome("unchanged", result, then.outs, 0.0, ("run by `dvc repro`, outside Dagster",))
+    shown = describe_outcome(outcome, Paths(workspace).output(spec.base, spec.partition))
+    return {**told, **{k: v for k, v in shown.items() if k not in ("seconds", "cache_hit")}}
 
 
 def _provenance(instance: dg.DagsterInstance, graph: Graph, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, str]:

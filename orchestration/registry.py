@@ -6,7 +6,6 @@ import hashlib
 import importlib.metadata
 import json
 import tempfile
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,14 +193,12 @@ def _save_model(target: Path, workspace: Path, config: Config) -> None:
     settings = target.parent / "settings.json"
     settings.write_text(json.dumps({"encoder": config.encoder.model_dump(mode="json"), "hierarchy": config.hierarchy.model_dump(mode="json")},
                                    indent=1, sort_keys=True), encoding="utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it advises type hints, beside the signature that is given
-        mlflow.pyfunc.save_model(
-            path=str(target), python_model=str(Path(__file__).with_name("node_encoder_model.py")),
-            artifacts={"adapter": str(workspace / "data" / "node_encoder" / "adapter"), "settings": str(settings)},
-            signature=ModelSignature(inputs=Schema([ColSpec("string", "question"), ColSpec("string", "item")]),
-                                     outputs=Schema([ColSpec("string")])),
-            pip_requirements=[f"{p}=={importlib.metadata.version(p)}" for p in _PACKAGES])
+    mlflow.pyfunc.save_model(
+        path=str(target), python_model=str(Path(__file__).with_name("node_encoder_model.py")),
+        artifacts={"adapter": str(workspace / "data" / "node_encoder" / "adapter"), "settings": str(settings)},
+        signature=ModelSignature(inputs=Schema([ColSpec("string", "question"), ColSpec("string", "item")]),
+                                 outputs=Schema([ColSpec("string")])),
+        pip_requirements=[f"{p}=={importlib.metadata.version(p)}" for p in _PACKAGES])
 
 
 def per_question(client: MlflowClient, version: ModelVersion, benchmark: str) -> Any:

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from orchestration.stage import Outcome
 
 FORCE_TAG = "canopy/force"  # a run with this tag runs its stages even where they are unchanged
-_DAGSTER_YAML = """\
-# Made by canopy. Stages share one machine and one data folder, so runs go one after another.
-telemetry: {enabled: false}
-concurrency: {runs: {max_concurrent_runs: 1}}
+_MADE = "# Made by canopy, and made again when canopy's settings change; delete this line to keep your own."
+_DAGSTER_YAML = f"""{_MADE}
+telemetry: {{enabled: false}}
+nux: {{enabled: false}}
+# Stages share one machine and one data folder, so runs go one after another.
+concurrency: {{runs: {{max_concurrent_runs: 1}}}}
 """
 
 
@@ -37,7 +39,8 @@ def dagster_home(workspace: Path) -> Path:
     """The folder of Dagster's storage in a workspace, made where it is missing, and named in $DAGSTER_HOME."""
     home = workspace.resolve() / ".canopy" / "dagster"
     settings = home / "dagster.yaml"
-    if not settings.exists():
+    held = settings.read_text("utf-8") if settings.exists() else _MADE
+    if held.startswith(_MADE) and held != _DAGSTER_YAML:
         write_bytes(settings, _DAGSTER_YAML.encode())
     os.environ["DAGSTER_HOME"] = str(home)
     return home

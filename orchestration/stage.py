@@ -14,8 +14,16 @@ from typing import Literal
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from canopy.stages.base import PER_BENCHMARK, STAGES, Paths, StageResult, load_stage
-from orchestration.dvc_graph import checkout_stage, commit_stage, load_graph, read_lock, read_stage, recall_listings, remember_listings
-from orchestration.lineage import Snapshot, explain, explain_outs
+from orchestration.dvc_graph import (
+    checkout_stage,
+    commit_stage,
+    load_graph,
+    read_lock,
+    read_stage,
+    recall_listings,
+    remember_listings,
+)
+from orchestration.lineage import Snapshot, changed_files, explain, explain_outs
 from orchestration.tracking import stage_run
 from orchestration.workspace import locked, prune
 
@@ -104,7 +112,7 @@ def execute(workspace: Path, stage: str, *, force: bool = False, dagster_run: st
                             f"put the benchmark's files there or correct benchmarks.{spec.partition}.path in params.yaml"))
         result = run_stage(workspace, spec.base, spec.partition, lineage_tags(now, dagster_run))
         after = read_stage(workspace, stage)
-        changed = [p for p in now.paths if after.paths[p] != now.paths[p]] + [p for p in now.params if after.params[p] != now.params[p]]
+        changed = [changed_files(p, after.files.get(p), now.files.get(p)) for p in now.paths if after.paths[p] != now.paths[p]] + [p for p in now.params if after.params[p] != now.params[p]]
         if changed:
             raise DataError(f"{stage}: {changed[0]} changed while the stage ran, so its output is not recorded; run `canopy run` again")
         absent = [p for p, digest in after.outs.items() if digest is None]

@@ -93,7 +93,7 @@ def look(workspace: Path, instance: dg.DagsterInstance, definitions: dg.Definiti
         if not why:
             remember_listings(workspace, now[name])
     observe_raw(instance, graph, now)
-    reported = reconcile(instance, definitions, graph, now, then, reasons)
+    reported = reconcile(instance, definitions, graph, now, then, reasons, workspace)
     states = stale_states(definitions, instance)
     tasks = {}
     for name, spec in graph.stages.items():

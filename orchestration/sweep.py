@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from orchestration.workspace import locked
 if TYPE_CHECKING:
     import dagster as dg
 
+_MOST_TIMES = 3  # runs of one task in one sweep: raw files may change once while it goes on, not for ever
 PROCESS_TAG = "canopy/process"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -28,6 +30,7 @@ class Sweep:
     """What a sweep did: the tasks that ran, with the reasons for each, and those that were found unchanged or restored."""
 
     ran: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    times: Counter[str] = field(default_factory=Counter)
     kept: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -59,9 +62,15 @@ def choose(view: View, selection: Sequence[str]) -> set[str]:
 
 
 def _ready(view: View, chosen: set[str], forced: set[str]) -> list[Task]:
-    """Stale tasks whose inputs are all fresh; forced ones count as stale."""
-    stale = {n for n, t in view.tasks.items() if t.stale} | forced
-    return [t for n, t in view.tasks.items() if n in stale & chosen and not stale & set(t.upstream)]
+    """Stale tasks with nothing stale anywhere above them; forced ones count as stale.
+
+    Both tools look one hop back. Waiting for all that is above keeps a stage from running twice, before and after its inputs did.
+    """
+    stale, waiting = {n for n, t in view.tasks.items() if t.stale} | forced, set()
+    for name, task in view.tasks.items():
+        if (stale | waiting) & set(task.upstream):
+            waiting.add(name)
+    return [t for n, t in view.tasks.items() if n in (stale & chosen) - waiting]
 
 
 def _materialize(task: Task, definitions: dg.Definitions, instance: dg.DagsterInstance, forced: bool) -> dict[str, Any]:
@@ -107,7 +116,7 @@ def _alive(process: int) -> bool:
 def _headline(values: Mapping[str, Any]) -> str:
     numbers = [f"{k.replace('_', ' ')} {v:,.4g}" if abs(v) < 1000 else f"{k.replace('_', ' ')} {v:,.0f}"
                for k, v in values.items() if isinstance(v, float) and k != "seconds"]
-    return ", ".join(numbers[:5])
+    return ", ".join(numbers[:5]) or (f"{values['model']} version {values['version']}" if "version" in values else "")
 
 
 def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] = (), console: Console | None = None) -> Sweep:
@@ -155,8 +164,9 @@ def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] =
 
 def _run_one(task: Task, forced: bool, definitions: dg.Definitions, instance: dg.DagsterInstance, console: Console, done: Sweep) -> None:
     why = task.why if not forced or task.stale else ("asked for with --force",)
-    if task.name in done.ran:
-        raise CanopyError(f"{task.name}: still stale right after it ran ({'; '.join(why)}); is something else writing to this workspace?")
+    done.times[task.name] += 1
+    if done.times[task.name] > _MOST_TIMES:
+        raise CanopyError(f"{task.name}: stale again after {_MOST_TIMES} runs ({'; '.join(why)}); what keeps changing its inputs?")
     console.print(f"[bold]> {task.name}[/bold]  [dim]{'; '.join(why)}[/dim]", highlight=False, soft_wrap=True)
     started = time.perf_counter()
     values = _materialize(task, definitions, instance, forced)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from canopy.benchmarks.base import Unusable, Waiting
-from canopy.benchmarks.native import parse_item
+from canopy.native import parse_item
 from canopy.items import Item
 from serving.schemas import ItemError
 

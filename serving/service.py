@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import bentoml
+import bentoml.exceptions
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -33,8 +35,10 @@ from serving.raw_items import parse_raw_items
 from serving.schemas import CompressRequest, CompressResponse, RetrieveRequest, RetrieveResponse
 
 DEFAULT_K = 5
-MAX_BATCH = 16
-MAX_LATENCY_MS = 20_000
+MAX_BATCH = int(os.environ.get("CANOPY_MAX_BATCH", "16"))
+MAX_LATENCY_MS = int(os.environ.get("CANOPY_MAX_LATENCY_MS", "20000"))
+PROBE_SECONDS = 3
+BUSY = "overloaded: the request waited for too long; send it again later"
 
 
 def bundle_folder() -> Path:
@@ -43,11 +47,10 @@ def bundle_folder() -> Path:
     return Path(named) if named else Path(__file__).resolve().parent.parent / "bundle"
 
 
-class NotReady(CanopyError):
-    """The bundle could not be opened; the reason is the message."""
-
-
-@bentoml.service(name="canopy_compressor", threads=1, traffic={"timeout": 60})
+# BentoML renews its connections to a worker after 100 requests (or 300 s) by closing those in use: with 8 clients every hundredth request was
+# followed by up to 7 answers of 500. Hence bounds that are never reached.
+@bentoml.service(name="canopy_compressor", threads=1, traffic={"timeout": 60},
+                 runner_connection={"max_requests": 2**62, "max_age": 1e12})
 class CompressorWorker:
     """Holds the encoder, the node store and the index; answers validated jobs in batches. Not reachable from outside."""
 
@@ -121,12 +124,19 @@ class Canopy:
         """Whether the service is ready, why not, and which model it pins."""
         from dataclasses import asdict
 
-        reason = self._reason or await self.worker.to_async.reason()
+        reason = self._reason or await self._worker_reason()
         pinned = asdict(self._manifest) if self._manifest else None
         return {"ready": not reason, "reason": reason, "model": pinned, "items": len(self._corpus) if self._corpus is not None else 0}
 
-    def __is_ready__(self) -> bool:
-        return not self._reason
+    async def _worker_reason(self) -> str:
+        """Why the worker does not serve; BentoML's own probe would wait for a worker that is still loading."""
+        try:
+            return str(await asyncio.wait_for(self.worker.to_async.reason(), PROBE_SECONDS))
+        except (TimeoutError, OSError, bentoml.exceptions.BentoMLException):
+            return "the worker is starting, or busy for longer than a probe waits"
+
+    async def __is_ready__(self) -> bool:
+        return not self._reason and not await self._worker_reason()
 
     @bentoml.api
     async def compress(self, request: CompressRequest, /) -> CompressResponse:
@@ -160,11 +170,21 @@ class Canopy:
         return RetrieveResponse(question=request.question, model=self._manifest.model(), hits=outcome.hits)
 
     async def _ask(self, job: Job) -> Outcome:
-        return decode_outcome((await self.worker.to_async.run([encode_job(job)]))[0])
+        import aiohttp
+
+        raw = [encode_job(job)]
+        try:
+            answer = await self.worker.to_async.run(raw)
+        except aiohttp.ClientConnectionError:
+            # The worker drops idle connections after 5 s and the client may just be taking one up again. Jobs change nothing: ask once more.
+            answer = await self.worker.to_async.run(raw)
+        except bentoml.exceptions.ServiceUnavailable:
+            return Outcome(error=BUSY)
+        return decode_outcome(answer[0])
 
     async def _fail(self, error: str) -> Any:
-        """503 where the worker has no model, else 500 with what went wrong with this request."""
-        return _refuse(503 if await self.worker.to_async.reason() else 500, error)
+        """503 where the worker is overloaded or has no model, else 500 with what went wrong with this request."""
+        return _refuse(503 if error == BUSY or await self._worker_reason() else 500, error)
 
 
 Canopy.add_asgi_middleware(ClearErrors)

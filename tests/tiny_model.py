@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from canopy.embeddings.store import NodeStore
 from canopy.encoder.adapter import add_adapter, save_adapter
 from canopy.encoder.loading import load_encoder
 from canopy.evaluation.measurement import SCHEMAS
+from canopy.hierarchy.leaves import cut_item
+from canopy.hierarchy.tree import build_tree
 from canopy.index.item_index import ItemIndex
 from canopy.items import Annotation, Cue, Item, Question, write_annotations, write_items, write_questions, write_table
 from canopy.stages.base import PER_BENCHMARK, STAGES, Paths
@@ -97,10 +100,19 @@ def write_evaluation(root: Path, accuracy: float, baseline: float = 0.4, questio
     write_questions(source / "questions.parquet", [Question(q, benchmark, f"What is meant by number {n}?", ("it",)) for n, q in enumerate(ids)])
     write_annotations(source / "annotations.parquet", [Annotation(q, ITEMS[n % 4].id, "chars", ((0, 5),)) for n, q in enumerate(ids)])
     gold.mkdir(parents=True, exist_ok=True)
+    counts = [cut_item(ITEMS[n % 4]).count for n in range(questions)]
+    common = {"question_id": ids, "item_id": [ITEMS[n % 4].id for n in range(questions)], "group": pa.array([0] * questions, pa.int32()),
+              "count": pa.array(counts, pa.int32()), "modality": ["text"] * questions}
+    pq.write_table(pa.table({**common, "fragments": pa.array([[0]] * questions, pa.list_(pa.int32())), "coverage": ["located"] * questions}),
+                   gold / "gold.parquet")
+    trees = [build_tree(n, 2) for n in counts]
+    instances = data / "training_instances" / benchmark
+    instances.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table({
-        "question_id": ids, "item_id": [ITEMS[n % 4].id for n in range(questions)], "group": pa.array([0] * questions, pa.int32()),
-        "fragments": pa.array([[0]] * questions, pa.list_(pa.int32())), "count": pa.array([6] * questions, pa.int32()),
-        "modality": ["text"] * questions, "coverage": ["located"] * questions}), gold / "gold.parquet")
+        **common, "split": ["test"] * questions, "node": pa.array([0] * questions, pa.int32()), "lo": pa.array([0] * questions, pa.int32()),
+        "hi": pa.array(counts, pa.int32()), "depth": pa.array([0] * questions, pa.int32()), "fully_gold": [False] * questions,
+        "child_nodes": pa.array([t.children(0).tolist() for t in trees], pa.list_(pa.int32())),
+        "child_gold": [[bool(t.lo[c] == 0) for c in t.children(0)] for t in trees]}), instances / "instances.parquet")
     pq.write_table(pa.table({"question_id": ids, "split": ["test"] * questions, "component": pa.array(range(questions), pa.int32())}),
                    gold / "splits.parquet")
     rows = []
@@ -125,3 +137,15 @@ def make_workspace(root: Path, accuracy: float = 0.6) -> Path:
     write_model(root)
     write_evaluation(root, accuracy)
     return root
+
+
+def copy_workspace(made: Path, target: Path) -> Path:
+    """A fresh copy, with an empty MLflow database beside it (making one takes seconds; it names its artifacts' folder by full path)."""
+    from orchestration.tracking import artifact_root, open_client
+
+    open_client(made)
+    shutil.copytree(made, target)
+    with sqlite3.connect(target / ".canopy" / "mlflow.db") as database:
+        database.execute("update experiments set artifact_location = ? where name = 'canopy'", (artifact_root(target).as_uri(),))
+    database.close()
+    return target

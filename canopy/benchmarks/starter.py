@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from canopy.benchmarks import native
+from canopy import native
 from canopy.benchmarks.base import Sink
 from canopy.starter.render import write_native
 

@@ -28,7 +28,8 @@ def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: flo
 def save_adapter(model: Any, folder: Path) -> None:
     """Write adapter_model.safetensors and adapter_config.json."""
     model.peft_config["default"].base_model_name_or_path = "all-MiniLM-L6-v2"
-    model.save_pretrained(folder, safe_serialization=True)
+    # Embedding layers are frozen; asking PEFT to look for them would make it ask a hub for the base model's configuration.
+    model.save_pretrained(folder, safe_serialization=True, save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)
 
 

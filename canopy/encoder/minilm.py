@@ -45,6 +45,17 @@ def check_weights() -> str:
     return found
 
 
+def _load_backbone(folder: Path) -> Any:
+    """The frozen BERT, straight from its safetensors (its pooler is not part of the sentence encoder)."""
+    from safetensors.torch import load_file
+    from transformers import BertConfig, BertModel
+
+    model = BertModel(BertConfig.from_pretrained(folder, local_files_only=True), add_pooling_layer=False)
+    weights = {k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith("pooler.") and not k.endswith("position_ids")}
+    model.load_state_dict(weights)
+    return model.eval().requires_grad_(False)
+
+
 class MiniLMEncoder:
     """Queries by the frozen f0; nodes by f0 or, with a LoRA adapter, by f_theta (see `canopy.encoder.base.NodeEncoder`).
 
@@ -67,7 +78,6 @@ class MiniLMEncoder:
     def __init__(self, mode: str = "one_pass", window: int = 256, overlap: int = 64, batch_tokens: int = 4096,
                  adapter: Path | None = None) -> None:
         from tokenizers import Tokenizer
-        from transformers import BertModel
 
         weights = check_weights()
         self.mode, self.window, self.overlap, self.batch_tokens = mode, window, overlap, batch_tokens
@@ -76,18 +86,24 @@ class MiniLMEncoder:
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self.cls, self.sep = self.tokenizer.token_to_id("[CLS]"), self.tokenizer.token_to_id("[SEP]")
-        self.f0 = BertModel.from_pretrained(folder, add_pooling_layer=False, local_files_only=True).eval()
-        self.f0.requires_grad_(False)
+        self.f0 = _load_backbone(folder)
         self.node_model: torch.nn.Module = self.f0
         adapted = ""
         if adapter is not None:
             from canopy.encoder.adapter import adapter_digest, load_adapter
 
             # f0 must stay as it is for the queries, so the adapter goes on a model of its own.
-            own = BertModel.from_pretrained(folder, add_pooling_layer=False, local_files_only=True).eval()
-            self.node_model = load_adapter(own, adapter)
+            self.node_model = load_adapter(_load_backbone(folder), adapter)
             adapted = adapter_digest(adapter)
         self.digest = hashlib.sha256(json.dumps([NAME, weights, adapted, mode, window, overlap, _FORMAT]).encode()).hexdigest()
+
+    def fresh_backbone(self) -> Any:
+        """Another copy of the frozen backbone with its own dropout off, to put a new adapter on."""
+        model = _load_backbone(model_folder())
+        for part in model.modules():
+            if type(part).__name__ == "Dropout":
+                part.p = 0.0
+        return model
 
     def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Questions to unit vectors by f0, float32, shape (len(texts), 384)."""

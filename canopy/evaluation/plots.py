@@ -230,6 +230,7 @@ def training_plot(curve: pd.DataFrame) -> str:
         ax.plot(step, loss, color=F0, linewidth=0.8, alpha=0.55, label="batch")
         ax.plot(step, (total[end] - total[start]) / (end - start), color=F_THETA, linewidth=2.2, label=f"mean of the last {window}")
         ax.set_ylim(bottom=0)
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("step")
         ax.set_ylabel("preference loss")
         figure.legend(loc="outside upper right", ncols=2)

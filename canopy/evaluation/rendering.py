@@ -82,7 +82,8 @@ def to_html(table: Table) -> str:
             shown = f"<span{mark}>{html.escape(text)}</span>" + (f'<span class="ci">{html.escape(ci)}</span>' if ci else "")
             cells.append(f"<td{_right(c)}>{shown}</td>")
         body.append(f'<tr{" class=us" if row.get("system") == TUNED else ""}>{"".join(cells)}</tr>')
-    note = f'<p class="note">{html.escape(table.note)}</p>' if table.note else ""
+    colours = " Green: for the better; red: for the worse; amber: the interval holds zero." if any("_good" in r for r in table.rows) else ""
+    note = f'<p class="note">{html.escape(table.note + colours)}</p>' if table.note else ""
     return (f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(table.title)}"><table><thead><tr>{head}</tr></thead>\n<tbody>'
             + "\n".join(body) + f"</tbody></table></div>\n{note}")
 

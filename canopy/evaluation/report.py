@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from canopy.evaluation import plots
-from canopy.evaluation.measures import MEASURES, Comparison
+from canopy.evaluation.measures import MEASURES, TUNED, Comparison
 from canopy.evaluation.rendering import show, show_interval, to_csv, to_html, to_markdown, verdict
 from canopy.evaluation.tables import (
     Column,
@@ -177,7 +177,7 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
 
     dots = [draw("decisions", "", "Decision accuracy of f0 (grey) and f_theta (green).", plots.decision_plot(cells))] if cells else []
     trade = [draw(plots.file_name("tradeoff", r.name), r.name, "quality against tokens; up and left is better. Crosses: 95% intervals.",
-                  plots.tradeoff_plot(r, values[r.name])) for r in measured]
+                  plots.tradeoff_plot(r, values[r.name])) for r in measured if "kept_share" in values[r.name][TUNED]]
     outcome = [draw(plots.file_name("outcomes", r.name), r.name, "what became of each node that the rule looked at.", plots.outcomes_plot(r)) for r in measured]
     levels = [draw(plots.file_name("levels", r.name), r.name, "median and middle half of s(v) − s(root).", plots.levels_plot(r)) for r in measured
               if len(r.levels)]

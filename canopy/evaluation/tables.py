@@ -121,8 +121,7 @@ def quality_table(results: Sequence[Results], values: Mapping[str, Mapping[str, 
     return Table("quality", "f0 against f_theta", [
         Column("benchmark", "benchmark"), Column("measure", "measure"), *(Column(slug(b), b, "auto") for b in modes),
         Column(TUNED, TUNED, "auto"), Column("difference", "difference", "auto_points"), Column("baseline", "against")], rows,
-        "Brackets: 95% interval, paired bootstrap over questions. The difference is to the better f0 mode of that row: "
-        "green where it is for the better, red for the worse, amber where its interval holds zero.")
+        "Brackets: 95% interval, paired bootstrap over questions. The difference is to the better f0 mode of that row.")
 
 
 def decision_cells(r: Results, s: Settings) -> list[dict[str, Any]]:

@@ -170,3 +170,21 @@ def test_nothing_to_measure_gives_empty_tables():
     cases, _, _ = make_cases(0, questions=0)
     tables = measure(cases, _words(cases), {TUNED: np.zeros(0, np.float32)}, Evaluation())
     assert not tables.decisions and not tables.systems and not tables.levels
+
+
+def test_words_of_every_modality_add_up_to_the_whole_region():
+    from canopy.encoder.words import region_text
+    from canopy.evaluation.metrics import item_words
+    from canopy.hierarchy.leaves import cut_item
+    from canopy.items import Cue
+
+    items = [Item("a", "b", "text", title="T", text="One is here. Two is there.  Three."),
+             Item("b", "b", "table", title="T", section="S", header=("x", "y"), rows=(("1", "2"), ("", "3"))),
+             Item("c", "b", "video", title="T", caption="C", duration=95, cues=(Cue(1, 2, "hello"), Cue(61, 62, "bye now"))),
+             Item("d", "b", "image", title="T", caption="C", words="W")]
+    for item in items:
+        leaves = cut_item(item)
+        once, each = item_words(item, leaves)
+        assert len(each) == leaves.count
+        whole = region_text(item, leaves, 0, leaves.count)
+        assert "".join(" ".join([once, *each]).split()).replace(".", "") == "".join(whole.split()).replace(".", "")

@@ -85,3 +85,18 @@ def test_a_benchmark_with_nothing_to_measure_is_told_not_dropped():
                     benchmark_summary={"metrics": {"read": 3.0}})
     files = build_report([empty], {}, None, Settings(100, 1, 0.95))
     assert "bare" in files["report.html"] and json.loads(files["metrics.json"]) == {}
+
+
+@pytest.mark.parametrize("questions", [1, 2, 3])
+def test_very_few_questions_still_give_a_report(questions):
+    files = build_report([_results("tiny", seed=questions, questions=questions)], TRAINING, CURVE[:1], Settings(100, 1, 0.95))
+    assert "Fewer than 200 test questions in tiny" in files["report.md"] and "nan" not in files["metrics.json"].lower()
+
+
+def test_items_without_decisions_and_words_are_reported_without_figures_that_need_them():
+    r = _results("pictures", seed=2, questions=4)
+    r.decisions = r.decisions.iloc[:0]
+    for c in ("decisions", "decisions_held", "kept_tokens", "whole_tokens"):
+        r.systems[c] = 0
+    files = build_report([r], {}, None, Settings(100, 1, 0.95))
+    assert "no decision could be measured" in files["report.html"] and "figures/tradeoff-pictures.svg" not in files

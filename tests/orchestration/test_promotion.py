@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -14,25 +13,23 @@ from typer.testing import CliRunner
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
 import tiny_model
 
+from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from orchestration import cli_model
 from orchestration.promotion import PromotionError, Verdict, promote, rollback
+from orchestration.reevaluation import evaluate_again
 from orchestration.registry import CHAMPION, PREVIOUS, register_candidate, version_by_alias
 from orchestration.tracking import open_client
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tiny_model.make_workspace(tmp_path_factory.mktemp("promotion") / "made")
-    open_client(root)
-    return root
+    return tiny_model.make_workspace(tmp_path_factory.mktemp("promotion") / "made")
 
 
 @pytest.fixture
 def workspace(made: Path, tmp_path: Path) -> Path:
-    root = Path(shutil.copytree(made, tmp_path / "workspace"))
-    shutil.rmtree(root / ".canopy")  # the database names the artifacts' folder by its full path
-    return root
+    return tiny_model.copy_workspace(made, tmp_path / "workspace")
 
 
 def _alias(workspace: Path, alias: str) -> str | None:
@@ -75,13 +72,32 @@ def test_champion_is_replaced_by_a_better_one_and_comes_back(workspace: Path) ->
     assert rollback(workspace) == ("3", "1")
 
 
-def test_other_evaluation_data_is_refused_and_can_be_forced(workspace: Path) -> None:
+def test_champion_is_evaluated_again_where_the_data_changed(workspace: Path) -> None:
+    _register(workspace, 0.6)
+    promote(workspace)
+    _register(workspace, 1.0, questions=100)
+    verdict = promote(workspace, dry_run=True)
+    assert verdict.outcome == "would promote" and "version 1 was evaluated again" in verdict.gates[1].why
+    told = next(g.why for g in verdict.gates if "against the champion" in g.name)
+    client = open_client(workspace)
+    champion = version_by_alias(client, CHAMPION)
+    assert champion is not None
+    table = evaluate_again(workspace, load_config(workspace / "params.yaml"), client, champion, "tiny", "unused" * 4)
+    assert len(table) == 100 and set(table["system"]) == {"f_theta"} and (table["decisions"] == 1).all()
+    assert f"{100 * table['decisions_held'].mean():.1f} (version 1) -> 100.0" in told
+    assert len(client.list_artifacts(champion.run_id, "evaluated_again")) == 2
+    assert promote(workspace).outcome == "promoted"
+
+
+def test_champion_that_cannot_be_evaluated_again_can_be_overruled(workspace: Path) -> None:
     _register(workspace, 0.6)
     promote(workspace)
     _register(workspace, 0.9, questions=100)
+    for adapter in (workspace / ".canopy" / "mlartifacts").rglob("adapter_model.safetensors"):
+        adapter.unlink()
     verdict = promote(workspace)
     assert verdict.outcome == "refused" and _failed(verdict) == ["same evaluation data"]
-    assert "--force --reason" in verdict.gates[0].why
+    assert "--force --reason" in verdict.gates[1].why
     with pytest.raises(PromotionError, match="--reason"):
         promote(workspace, force=True)
     assert promote(workspace, force=True, reason="the benchmark was corrected").outcome == "promoted"
@@ -108,7 +124,7 @@ def test_stale_evaluation_is_refused(workspace: Path) -> None:
     _register(workspace, 0.6)
     tiny_model.write_evaluation(workspace, 0.6, questions=110)
     verdict = promote(workspace)
-    assert _failed(verdict) == ["evaluated on current data"] and "canopy run --stale" in verdict.gates[1].why
+    assert _failed(verdict) == ["evaluated on current data"] and "`canopy run`" in verdict.gates[0].why
 
 
 @pytest.mark.parametrize(("setting", "failing"), [
@@ -146,7 +162,7 @@ def test_commands_tell_what_to_do(workspace: Path, monkeypatch: pytest.MonkeyPat
     cli_model.register(app)
     for arguments in (["serve"], ["compress", "why?"], ["build"]):
         result = run(app, arguments)
-        assert result.exit_code == 1 and "run `canopy promote`" in result.output, result.output
+        assert isinstance(result.exception, DataError) and "run `canopy promote`" in str(result.exception)
     _register(workspace, 0.3)
     result = run(app, ["promote"])
     assert result.exit_code == 1 and "FAIL" in result.output and "not promoted" in result.output
@@ -154,5 +170,5 @@ def test_commands_tell_what_to_do(workspace: Path, monkeypatch: pytest.MonkeyPat
     result = run(app, ["promote"])
     assert result.exit_code == 0 and "champion is now version 2" in result.output and "servable" in result.output
     result = run(app, ["compress", "x", "--item", "tiny/nowhere"])
-    assert result.exit_code == 1 and "unknown item ids: tiny/nowhere" in result.output
-    assert run(app, ["rollback"]).exit_code == 1
+    assert isinstance(result.exception, DataError) and "unknown item ids: tiny/nowhere" in str(result.exception)
+    assert isinstance(run(app, ["rollback"]).exception, PromotionError)

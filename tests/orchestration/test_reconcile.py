@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 
+import dagster as dg
 import pytest
 
-from tests.orchestration.conftest import Project
+from tests.orchestration.project import Project
 
 EVERYTHING = {"benchmark@one", "benchmark@two", "gold_spans@one", "gold_spans@two", "corpus", "item_index"}
 
@@ -49,9 +53,6 @@ def test_repro_of_one_stage_while_its_inputs_moved_on(project: Project) -> None:
     project.sweep()
     project.edit("raw/one/x.txt", "apple", "quince")
     project.edit("code/gold_spans.py", "f\"{", "f\"-{")
-    import os
-    import subprocess
-    import sys
     subprocess.run([sys.executable, "-m", "dvc", "repro", "-q", "-s", "gold_spans@one"], cwd=project.root, check=True, env=os.environ)
     assert project.stale() == {"benchmark@one", "gold_spans@two", "item_index"}
     project.sweep()
@@ -70,8 +71,6 @@ def test_an_edited_output_is_seen_by_dvc_only_and_is_surfaced(project: Project) 
 
 
 def test_dagster_history_can_be_lost(project: Project) -> None:
-    import dagster as dg
-
     project.sweep()
     project.instance = dg.DagsterInstance.ephemeral()
     assert set(project.view().reported) == EVERYTHING and project.sweep()[0] == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -33,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def workspace(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "workspace"))
+    return tiny_model.copy_workspace(made, tmp_path / "workspace")
 
 
 def test_version_holds_model_lineage_and_evaluation(workspace: Path) -> None:

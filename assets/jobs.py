@@ -1,0 +1,47 @@
+"""The job that does from the Dagster UI what `canopy run` does from a shell: rerun what is stale, in waves, and say why."""
+
+import io
+from pathlib import Path
+
+import dagster as dg
+
+from orchestration.resources import WorkspaceResource
+
+
+class _Log(io.TextIOBase):
+    """Passes printed lines on to a run's log."""
+
+    def __init__(self, context: dg.OpExecutionContext) -> None:
+        self._context = context
+
+    def write(self, text: str) -> int:
+        for line in text.splitlines():
+            if line.strip():
+                self._context.log.info(line.rstrip())
+        return len(text)
+
+
+@dg.op(description="Observe raw data, then run every stage and partition that is stale or missing, until none is left.")
+def sweep_stale(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> None:
+    """Sweep the workspace; each stage is a Dagster run of its own, so that its asset shows it."""
+    from rich.console import Console
+
+    from canopy.errors import CanopyError
+    from orchestration.sweep import sweep
+
+    try:
+        done = sweep(Path(workspace.path), console=Console(file=_Log(context), width=200, color_system=None))
+    except CanopyError as e:
+        raise dg.Failure(description=str(e), allow_retries=False) from e
+    context.add_output_metadata({"ran": dg.MetadataValue.md("\n".join(f"- {n}: {'; '.join(w)}" for n, w in done.ran.items()) or "nothing"),
+                                 "seconds": done.seconds})
+
+
+def build_jobs() -> list[dg.JobDefinition]:
+    """All jobs."""
+
+    @dg.job(description="Rerun only what a change made stale (the same sweep as `canopy run`).", executor_def=dg.in_process_executor)
+    def rerun_stale() -> None:
+        sweep_stale()
+
+    return [rerun_stale]

@@ -1,0 +1,147 @@
+"""Starts the Dagster UI and MLflow on this machine only, and stops both on Ctrl-C; what `make ui` runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from canopy.errors import CanopyError
+from orchestration.environment import prepare_environment
+
+_HOST, _PATIENCE = "127.0.0.1", 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the two UIs listen."""
+
+    dagster: str
+    mlflow: str
+
+
+def free_port(wanted: int) -> int:
+    """The wanted port, or the next one that nothing listens on."""
+    for port in range(wanted, wanted + 100):
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind((_HOST, port))
+            except OSError:
+                continue
+            return port
+    raise CanopyError(f"no free port from {wanted} to {wanted + 99}")
+
+
+def _commands(workspace: Path, dagster_port: int, mlflow_port: int) -> dict[str, list[str]]:
+    from orchestration.tracking import artifact_root, database_uri
+
+    python = [sys.executable, "-m"]
+    return {
+        "dagster": [*python, "dagster_webserver", "-h", _HOST, "-p", str(dagster_port), "-m", "orchestration.definitions"],
+        # The UI's "materialize" over several benchmarks is a backfill, and backfills are the daemon's.
+        "daemon": [*python, "dagster._daemon", "run", "-m", "orchestration.definitions"],
+        "mlflow": [*python, "mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1",
+                   "--backend-store-uri", database_uri(workspace), "--default-artifact-root", artifact_root(workspace).as_uri()],
+    }
+
+
+def _settle(workspace: Path) -> None:
+    """Let Dagster know of raw data and of `dvc repro` runs before anyone looks, and make MLflow's database."""
+    from orchestration.definitions import build_definitions
+    from orchestration.resources import open_instance
+    from orchestration.status import look
+    from orchestration.sweep import close_dead_runs
+    from orchestration.tracking import open_client
+
+    with open_instance(workspace) as instance:
+        close_dead_runs(instance)
+        look(workspace, instance, build_definitions(workspace))
+    open_client(workspace)
+
+
+def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.3)
+    raise CanopyError(f"{address} does not answer; see {log}")
+
+
+def _stop(processes: dict[str, subprocess.Popen[bytes]]) -> None:
+    """Stop each process with its children (each leads a group of its own), kindly first."""
+    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        alive = [p for p in processes.values() if p.poll() is None]
+        for p in alive:
+            os.killpg(p.pid, kind)
+        until = time.monotonic() + 8
+        while time.monotonic() < until and any(p.poll() is None for p in alive):
+            time.sleep(0.1)
+    for p in processes.values():
+        with suppress(ProcessLookupError):
+            os.killpg(p.pid, signal.SIGKILL)  # workers that outlived the process that started them
+
+
+@contextmanager
+def running(workspace: Path, dagster_port: int = 3000, mlflow_port: int = 5000) -> Iterator[Addresses]:
+    """Run both UIs over a workspace until the block ends."""
+    from orchestration.resources import dagster_home
+
+    _settle(workspace)
+    home = dagster_home(workspace)
+    ports = free_port(dagster_port), free_port(mlflow_port)
+    env = {**os.environ, "DAGSTER_HOME": str(home), "CANOPY_WORKSPACE": str(workspace), "PYTHONUNBUFFERED": "1",
+           "PYTHONPATH": os.pathsep.join(p for p in (str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH")) if p),
+           "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    logs = workspace / ".canopy" / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    addresses = Addresses(f"http://{_HOST}:{ports[0]}", f"http://{_HOST}:{ports[1]}")
+    processes: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name, command in _commands(workspace, *ports).items():
+            with open(logs / f"{name}.log", "wb") as log:
+                processes[name] = subprocess.Popen(command, cwd=workspace, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        _wait(f"{addresses.dagster}/server_info", processes["dagster"], logs / "dagster.log")
+        _wait(f"{addresses.mlflow}/health", processes["mlflow"], logs / "mlflow.log")
+        yield addresses
+    finally:
+        _stop(processes)
+
+
+def main() -> int:
+    """Run both UIs over the selected workspace until Ctrl-C."""
+    prepare_environment()
+    from orchestration.workspace import select_workspace
+
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    try:
+        workspace = select_workspace(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+        print(f"starting over {workspace} ...", flush=True)
+        with running(workspace) as addresses:
+            print(f"Dagster  {addresses.dagster}   assets, runs, checks: materialize from here\n"
+                  f"MLflow   {addresses.mlflow}   runs and registered models\nCtrl-C stops both; logs are in {workspace / '.canopy' / 'logs'}", flush=True)
+            signal.pause()
+    except CanopyError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stopped")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,208 @@
+"""The native format: what maps, and that every bad record is named with file, record and reason, never dropped."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from canopy.benchmarks.base import Sink, load_adapter
+from canopy.config import Config
+from canopy.errors import CanopyError, DataError
+from canopy.items import read_annotations, read_items, read_questions
+from canopy.native import read
+from canopy.stages.base import NullTracker, Paths
+from canopy.stages.benchmark import run
+from canopy.subtitles import parse_cues
+from canopy.validation.checker import RuleValidator
+
+VTT = """WEBVTT
+
+NOTE made by hand
+
+intro
+00:01.000 --> 00:04.500 align:start position:10%
+<v Ada>Pick the <u>leaves</u> &amp; wait.
+
+00:00:40.000 --> 00:01:20.000
+Roll them.
+"""
+ITEMS = [
+    {"id": "t", "modality": "text", "title": "Tea", "text": "Tea is old. It came from Yunnan."},
+    {"id": "b", "modality": "table", "header": ["Tea", "g"], "rows": [["Green", 2], ["Black", None], ["White"]]},
+    {"id": "i", "modality": "image", "media": "media/a.png", "caption": "A cup"},
+    {"id": "v", "modality": "video", "media": "media/a.mp4", "duration": 65.5, "subtitles": "media/a.vtt"},
+]
+QUESTIONS = [
+    {"id": "q1", "question": "Where is tea from?", "answers": ["Yunnan"], "gold": [{"item": "t", "chars": [[12, 32]]}]},
+    {"id": "q2", "question": "Which needs 2 g?", "answers": ["Green"], "gold": [{"item": "b", "rows": [0]}, {"item": "v", "seconds": [[40, 40]], "group": 1}]},
+    {"id": "q3", "question": "What is shown?", "answers": ["A cup"], "gold": [{"item": "i"}]},
+]
+
+
+def write(folder: Path, items=ITEMS, questions=QUESTIONS) -> Path:
+    (folder / "media").mkdir(parents=True, exist_ok=True)
+    (folder / "media" / "a.png").write_bytes(b"png")
+    (folder / "media" / "a.mp4").write_bytes(b"mp4")
+    (folder / "media" / "a.vtt").write_text(VTT)
+    (folder / "items.jsonl").write_text("".join(json.dumps(i) + "\n" for i in items))
+    (folder / "questions.jsonl").write_text("".join(json.dumps(q) + "\n" for q in questions))
+    return folder
+
+
+def ingest(folder: Path) -> Sink:
+    sink = Sink("mine", folder)
+    read(folder, sink)
+    c = sink.counts
+    assert c["read"] == c["mapped"] + c["fallback"] + c["waiting"] + c["quarantined"]
+    assert len(sink.quarantine) == c["quarantined"] and len(sink.waiting) == c["waiting"]
+    return sink
+
+
+def test_all_modalities_map(tmp_path):
+    sink = ingest(write(tmp_path))
+    assert dict(sink.counts) == {"read": 7, "mapped": 7}
+    assert sink.items["mine/b"].rows == (("Green", "2"), ("Black", ""), ("White", ""))
+    assert [c.text for c in sink.items["mine/v"].cues] == ["Pick the leaves & wait.", "Roll them."]
+    assert sink.items["mine/i"].media_sha256 != sink.items["mine/v"].media_sha256 != ""
+    assert [(a.unit, a.spans, a.group) for a in sink.annotations] == [
+        ("chars", ((12.0, 32.0),), 0), ("rows", ((0.0, 1.0),), 0), ("seconds", ((40.0, 40.0),), 1), ("item", (), 0)]
+
+
+BAD_ITEMS = [
+    ({"id": "x", "modality": "audio"}, "modality must be one of"),
+    ({"id": "x", "modality": "text", "text": "  "}, "text is empty"),
+    ({"id": "x", "modality": "text", "text": 3}, "text must be a string, not int"),
+    ({"id": "x", "modality": "text", "text": "a\x00b"}, "NUL"),
+    ({"id": "x", "modality": "text", "text": "\ud800"}, "lone surrogate"),
+    ({"id": "", "modality": "text", "text": "a"}, "id is empty"),
+    ({"modality": "text", "text": "a"}, "id must be a string"),
+    ({"id": "x", "modality": "table", "rows": []}, "needs rows"),
+    ({"id": "x", "modality": "table", "rows": [["", " "]]}, "table is empty"),
+    ({"id": "x", "modality": "table", "rows": [[{"a": 1}]]}, "cell must be a string or a number"),
+    ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": -1}, "above 0 seconds"),
+    ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 1e300}, "number of seconds"),
+    ({"id": "x", "modality": "video", "media": "media/a.mp4"}, "number of seconds"),
+    ({"id": "x", "modality": "image", "media": "../../etc/passwd"}, "outside the data folder"),
+    ({"id": "t", "modality": "text", "text": "Other words."}, "duplicate item id"),
+    (["t"], "an object is expected"),
+]
+
+
+@pytest.mark.parametrize(("record", "reason"), BAD_ITEMS, ids=[r for _, r in BAD_ITEMS])
+def test_a_bad_item_is_quarantined_with_its_reason(tmp_path, record, reason):
+    sink = ingest(write(tmp_path, [*ITEMS, record]))
+    assert sink.counts["quarantined"] == 1 and sink.counts["mapped"] == 7
+    found = sink.quarantine[0]
+    assert reason in found["reason"] and found["file"] == "items.jsonl" and found["record"]
+
+
+BAD_GOLD = [
+    ({"item": "t", "chars": [[12, 999]]}, "lies outside item 't', whose chars end at 32"),
+    ({"item": "t", "chars": [[5, 5]]}, "lies outside"),
+    ({"item": "b", "rows": [3]}, "whose rows end at 3"),
+    ({"item": "b", "rows": [[-1, 1]]}, "lies outside"),
+    ({"item": "v", "seconds": [[10, 70]]}, "whose seconds end at 65.5"),
+    ({"item": "nowhere"}, "which is not in items.jsonl"),
+    ({"item": "t", "rows": [0]}, "must be given in chars"),
+    ({"item": "t", "chars": []}, "at least one span"),
+    ({"item": "t", "chars": [[0]]}, "a span is [start, end]"),
+    ({"item": "t", "chars": [["a", "b"]]}, "must be a number"),
+    ({"item": "t", "group": -1}, "group must be a whole number"),
+    ("t", "must be an object"),
+]
+
+
+@pytest.mark.parametrize(("gold", "reason"), BAD_GOLD, ids=[r for _, r in BAD_GOLD])
+def test_bad_gold_quarantines_the_question(tmp_path, gold, reason):
+    sink = ingest(write(tmp_path, questions=[*QUESTIONS, {"id": "bad", "question": "?", "answers": ["a"], "gold": [gold]}]))
+    assert [(q["record"], reason in q["reason"]) for q in sink.quarantine] == [("bad", True)]
+    assert "mine/bad" not in sink.questions and len(sink.annotations) == 4
+
+
+def test_duplicate_question_ids_keep_the_first(tmp_path):
+    sink = ingest(write(tmp_path, questions=[*QUESTIONS, {**QUESTIONS[0], "question": "Another?"}]))
+    assert "duplicate question id" in sink.quarantine[0]["reason"] and sink.questions["mine/q1"].question == "Where is tea from?"
+
+
+def test_lines_that_cannot_be_parsed_are_quarantined(tmp_path):
+    write(tmp_path)
+    with open(tmp_path / "items.jsonl", "ab") as f:
+        f.write(b'{"id": "cut", "modality": "te\n{"id": "latin", "text": "caf\xe9"}\n\n' + b"[" * 100_000 + b"\n")
+    sink = ingest(tmp_path)
+    assert [q["record"] for q in sink.quarantine] == ["line 5", "line 6", "line 8"]
+    assert "not valid JSON" in sink.quarantine[0]["reason"] and "not UTF-8" in sink.quarantine[1]["reason"]
+
+
+def test_a_missing_media_file_waits(tmp_path):
+    write(tmp_path, [*ITEMS, {"id": "x", "modality": "image", "media": "media/gone.png"}],
+          [*QUESTIONS, {"id": "q4", "question": "And this?", "answers": ["a"], "gold": [{"item": "x"}]}])
+    sink = ingest(tmp_path)
+    assert sink.counts["waiting"] == 2 and "media/gone.png" in sink.waiting[0]["reason"]
+    assert sink.waiting[1]["record"] == "q4" and "mine/q4" not in sink.questions
+
+
+def stage(folder, tmp_path, share=0.05):
+    config = Config.model_validate({"benchmarks": {"mine": {"adapter": "native", "path": str(folder)}}, "ingest": {"max_quarantined_share": share}})
+    paths = Paths(tmp_path / "ws")
+    return run(config, paths, NullTracker(), RuleValidator(), benchmark="mine"), paths.output("benchmark", "mine")
+
+
+def test_the_stage_writes_tables_quarantine_and_counts(tmp_path):
+    bad = {"id": "bad", "modality": "text", "text": ""}
+    result, out = stage(write(tmp_path / "raw", [*ITEMS, bad]), tmp_path, share=0.5)
+    assert result.metrics["read"] == 8 and result.metrics["quarantined"] == 1
+    assert json.loads((out / "quarantine.jsonl").read_text()) == {"file": "items.jsonl", "record": "bad", "reason": "text is empty"}
+    assert [i.id for i in read_items(out / "items.parquet")] == ["mine/t", "mine/b", "mine/i", "mine/v"]
+    assert len(read_questions(out / "questions.parquet")) == 3 and len(read_annotations(out / "annotations.parquet")) == 4
+    first = {p.name: p.read_bytes() for p in out.iterdir()}
+    _, out = stage(tmp_path / "raw", tmp_path, share=0.5)
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == first
+
+
+def test_too_many_bad_records_stop_the_run_and_keep_the_last_good_output(tmp_path):
+    raw = write(tmp_path / "raw")
+    _, out = stage(raw, tmp_path)
+    good = (out / "items.parquet").read_bytes()
+    write(raw, [*ITEMS, {"id": "bad", "modality": "text", "text": ""}])
+    with pytest.raises(DataError, match=r"1 of 8 records cannot be used.*items\.jsonl, bad: text is empty; all of them: .*mine-quarantine\.jsonl"):
+        stage(raw, tmp_path)
+    assert (out / "items.parquet").read_bytes() == good
+    assert "text is empty" in (tmp_path / "ws" / ".canopy" / "work" / "benchmark" / "mine-quarantine.jsonl").read_text()
+
+
+def test_missing_folders_and_files_are_named(tmp_path):
+    with pytest.raises(DataError, match="no such folder"):
+        stage(tmp_path / "gone", tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"no items\.jsonl there"):
+        stage(tmp_path / "empty", tmp_path)
+    with pytest.raises(DataError, match=r"no adapter 'nope'; there are .*hotpotqa"):
+        load_adapter("nope")
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+                    lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(["id", "item", "chars", "rows", "text", "x"]), x, max_size=3), max_leaves=8)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(ITEMS), st.sampled_from(QUESTIONS), st.data())
+def test_any_field_may_hold_anything(tmp_path_factory, item, question, data):
+    """Swapped fields, wrong types, huge numbers, NULs: counted and named, never a traceback."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    item, question = dict(item), dict(question)
+    for record in (item, question):
+        for key in data.draw(st.lists(st.sampled_from(sorted(record)), max_size=3)):
+            record[key] = data.draw(JSON)
+    write(folder, [*ITEMS, item], [*QUESTIONS, question])
+    try:
+        sink = ingest(folder)
+    except CanopyError:
+        return
+    assert sink.counts["read"] == 9
+
+
+def test_subrip_and_odd_cues():
+    cues = parse_cues("1\r\n00:00:01,5 --> 00:00:02,25\r\nHello <i>there</i>\r\n\r\n2\r\n01:00:00,000 --> 00:59:00,000\r\nbackwards\r\n\r\n3\r\n00:00:00,000 --> 00:00:00,500\r\n\r\n")
+    assert [(c.start, c.end, c.text) for c in cues] == [(1.5, 2.25, "Hello there")]

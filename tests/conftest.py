@@ -1,0 +1,33 @@
+"""Shared fixtures: threads kept to the machine, the real slices where there are some, one encoder a session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+for name in ("DAGSTER_DISABLE_TELEMETRY", "MLFLOW_DISABLE_TELEMETRY", "BENTOML_DO_NOT_TRACK", "DVC_NO_ANALYTICS"):
+    os.environ.setdefault(name, "true")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder with official benchmark slices; skips where CANOPY_REAL_DATA does not name one."""
+    where = os.environ.get("CANOPY_REAL_DATA", "")
+    if not where or not Path(where).is_dir():
+        pytest.skip("CANOPY_REAL_DATA names no folder of official benchmark slices")
+    return Path(where)
+
+
+@pytest.fixture(scope="session")
+def encoder():
+    """f0 under one_pass, loaded once."""
+    from canopy.encoder.minilm import MiniLMEncoder
+
+    return MiniLMEncoder("one_pass")

@@ -1,0 +1,131 @@
+"""The program: help that teaches, one-line errors, and runs that survive being stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.orchestration.project import ROOT
+
+
+def canopy(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the program."""
+    env = {k: v for k, v in os.environ.items() if k not in ("CANOPY_WORKSPACE", "DAGSTER_HOME")}
+    return subprocess.run([sys.executable, "-m", "orchestration.cli", *arguments], capture_output=True, text=True, timeout=500,
+                          env={**env, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}, cwd=options.pop("cwd", ROOT), **options)
+
+
+def test_help_teaches() -> None:
+    shown = canopy("run", "--help").stdout
+    assert "canopy run --data ~/handbook" in shown and "--stale" in shown
+    assert {"run", "status", "doctor", "promote", "compress", "serve"} <= set(canopy("--help").stdout.split())
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    (["run", "--data", "/nowhere"], "error: /nowhere: no such folder"),
+    (["run", "--benchmarks", "hotpotqa"], "error: --benchmarks hotpotqa: say where their release files are with --data DIR"),
+    (["status", "--workspace", "/tmp"], "error: /tmp: no workspace"),
+])
+def test_errors_are_one_line(arguments: list[str], told: str) -> None:
+    done = canopy(*arguments)
+    assert done.returncode == 1 and done.stderr.startswith(told) and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_the_stage_command_says_what_it_wants(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "orchestration.stage"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and "usage: python -m orchestration.stage NAME [BENCHMARK]" in done.stderr
+    done = subprocess.run([sys.executable, "-m", "orchestration.stage", "benchmark", "nope"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nope" in done.stderr
+
+
+@pytest.mark.slow
+def test_doctor() -> None:
+    done = canopy("doctor")
+    assert "weights have the published sha256" in done.stdout and "telemetry" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_path: Path) -> None:
+    """Run over a user's documents; kill it in training; go on; nothing is left to do; DVC agrees; one parameter reruns its part."""
+    folder = tmp_path / "work"
+    command = [sys.executable, "-m", "orchestration.cli", "run", "--data", str(documents), "--workspace", str(folder), "--set", "training.epochs=2",
+               "--set", "training.checkpoint_steps=1", "--set", "training.batch=2", "--set", "evaluation.resamples=100"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    tracked = {f: (ROOT / f).read_bytes() for f in ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore")}
+    for kind in (signal.SIGINT, signal.SIGKILL):
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        told = []
+        assert process.stdout
+        for line in process.stdout:
+            told.append(line)
+            if "> node_encoder" in line:
+                time.sleep(4)
+                process.send_signal(kind)
+                break
+        rest = process.stdout.read()
+        assert process.wait(60) == (130 if kind == signal.SIGINT else -9), "".join(told) + rest
+        assert kind == signal.SIGKILL or "stopped; what was finished is kept" in rest
+        assert not (folder / "data" / "node_encoder").exists()
+    assert "> benchmark@tiny" not in "".join(told)  # the second run had nothing to do there
+
+    done = canopy("run", "--workspace", str(folder))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "> node_encoder" in done.stdout and "> registered_model" in done.stdout and "> benchmark" not in done.stdout
+    assert {f: (ROOT / f).read_bytes() for f in tracked} == tracked
+
+    again = canopy("run", "--stale", "--workspace", str(folder))
+    assert again.returncode == 0 and "Nothing to do" in again.stdout, again.stdout
+    status = canopy("status", "--workspace", str(folder))
+    assert "Dagster and `dvc status` agree. everything is up to date" in status.stdout, status.stdout
+
+    dvc = [sys.executable, "-m", "dvc"]
+    told = subprocess.run([*dvc, "status"], cwd=folder, env=env, capture_output=True, text=True).stdout
+    assert "up to date" in told, told
+    done = canopy("run", "--workspace", str(folder), "--set", "evaluation.resamples=200")
+    ran = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("> ")]
+    assert ran[:1] == ["evaluation@tiny"] and "params.yaml: evaluation.resamples 100 -> 200" in done.stdout
+    assert set(ran) <= {"evaluation@tiny", "report", "registered_model"}
+
+    bad = (documents / "questions.jsonl").read_text()
+    try:
+        (documents / "questions.jsonl").write_text(bad.replace('"gold"', '"gold" oops', 3))
+        done = canopy("run", "--workspace", str(folder))
+        assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr and "questions.jsonl" in done.stderr, done.stderr
+    finally:
+        (documents / "questions.jsonl").write_text(bad)
+
+
+@pytest.mark.slow
+def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None:
+    import urllib.request
+
+    from orchestration.ui import running
+    from orchestration.workspace import benchmarks_at, make_workspace
+
+    folder = make_workspace(tmp_path / "work", benchmarks_at(documents, []))
+    with running(folder, 23000, 25000) as addresses:
+        query = json.dumps({"query": "{assetNodes{assetKey{path} groupName}}"}).encode()
+        request = urllib.request.Request(f"{addresses.dagster}/graphql", data=query, headers={"content-type": "application/json"})
+        until, nodes = time.monotonic() + 60, []
+        while not nodes and time.monotonic() < until:
+            nodes = json.load(urllib.request.urlopen(request, timeout=60))["data"]["assetNodes"]
+            time.sleep(0.5)
+        assert {n["assetKey"]["path"][0] for n in nodes} >= {"raw", "benchmark", "report", "registered_model"}
+        assert b"mlflow" in urllib.request.urlopen(addresses.mlflow, timeout=60).read().lower()
+        with pytest.raises(OSError):  # loopback only
+            import socket
+
+            socket.create_connection((socket.gethostbyname(socket.gethostname()), int(addresses.dagster.rsplit(":")[-1])), timeout=2).close()
+            if socket.gethostbyname(socket.gethostname()).startswith("127."):
+                raise OSError
+    for address in (addresses.dagster, addresses.mlflow):
+        with pytest.raises(OSError):
+            urllib.request.urlopen(address, timeout=3)

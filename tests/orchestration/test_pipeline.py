@@ -1,0 +1,135 @@
+"""The real stages over a tiny benchmark, in Dagster, in this process: each change reruns exactly the stages that it touches."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from rich.console import Console
+
+from orchestration.definitions import build_definitions
+from orchestration.resources import open_instance
+from orchestration.status import differences, look
+from orchestration.sweep import sweep
+from orchestration.workspace import make_workspace, set_params
+from tests.orchestration.project import ROOT
+
+pytestmark = pytest.mark.slow
+DATA = ["benchmark@tiny", "gold_spans@tiny", "training_instances@tiny", "corpus"]
+MODEL = ["node_encoder", "node_embeddings", "item_index"]
+RESULTS = ["evaluation@tiny", "report", "registered_model"]
+
+
+class Work:
+    """A workspace with a copy of the code, so that tests may change a line of it, and of the raw data."""
+
+    def __init__(self, root: Path, documents: Path) -> None:
+        self.raw = root / "raw"
+        shutil.copytree(documents, self.raw)
+        shutil.copytree(ROOT / "canopy", root / "w" / "canopy", ignore=shutil.ignore_patterns("__pycache__"))
+        (root / "w" / ".dvc").mkdir()
+        for name in ("dvc.yaml", ".dvcignore", ".dvc/config"):
+            shutil.copy(ROOT / name, root / "w" / name)
+        self.root = make_workspace(root / "w", {"tiny": {"adapter": "native", "path": str(self.raw)}})
+        set_params(self.root, ["training.epochs=1", "training.batch=4", "evaluation.resamples=100"])
+
+    def run(self) -> dict[str, tuple[str, ...]]:
+        """Sweep, and check that nothing is left to do and that Dagster and DVC agree on it."""
+        ran = sweep(self.root, console=Console(quiet=True)).ran
+        with open_instance(self.root) as instance:
+            view = look(self.root, instance, build_definitions(self.root))
+        assert not any(t.stale for t in view.tasks.values()) and differences(view, self.root) == []
+        return ran
+
+    def edit(self, path: Path, change: Callable[[str], str]) -> None:
+        """Change a file's text."""
+        before = path.read_text()
+        assert change(before) != before
+        path.write_text(change(before))
+
+
+@pytest.fixture(scope="module")
+def work(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
+    """The tiny pipeline, run once."""
+    made = Work(tmp_path_factory.mktemp("pipeline"), documents)
+    assert list(made.run()) == [*DATA[:2], "corpus", "training_instances@tiny", *MODEL, *RESULTS]
+    yield made
+
+
+def notes(work: Work, stage: str) -> str:
+    """What a stage noted."""
+    return " ".join(json.loads((work.root / "data" / stage / "summary.json").read_text())["notes"])
+
+
+def test_everything_is_shown_in_dagster(work: Work) -> None:
+    with open_instance(work.root) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey("benchmark")).asset_materialization
+        assert event.partition == "tiny" and event.metadata["dagster/row_count"].value == 16 and event.metadata["items"].value == 16.0
+        assert isinstance(event.metadata["table: questions"], dg.TableMetadataValue)
+        report = instance.get_latest_materialization_event(dg.AssetKey("report")).asset_materialization
+        assert "data:image/svg+xml;base64," in report.metadata["figures"].value and report.metadata["report page"].value.endswith("report.html")
+        registered = instance.get_latest_materialization_event(dg.AssetKey("registered_model")).asset_materialization
+        assert registered.metadata["alias"].value == "challenger"
+        assert instance.get_runs_count(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE])) == 0
+
+
+def test_mlflow_has_a_run_for_each_stage_with_its_lineage(work: Work) -> None:
+    from orchestration.tracking import experiment_id, open_client
+
+    client = open_client(work.root)
+    runs = {r.info.run_name: r for r in client.search_runs([experiment_id(client)])}
+    assert {*DATA, *MODEL, "evaluation@tiny", "report"} <= set(runs)
+    tags = runs["node_encoder"].data.tags
+    assert tags["canopy.stage"] == "node_encoder" and tags["dvc.data/training_instances"].endswith(".dir") and tags["dagster.run_id"]
+
+
+def test_nothing_changed(work: Work) -> None:
+    assert work.run() == {}
+
+
+def test_a_comment_outside_any_stages_code(work: Work) -> None:
+    work.edit(work.root / "canopy" / "progress.py", lambda t: t + "# a comment\n")
+    assert work.run() == {}
+
+
+def test_a_line_of_a_stages_code(work: Work) -> None:
+    work.edit(work.root / "canopy" / "stages" / "item_index.py", lambda t: t + "# a comment\n")
+    assert work.run() == {"item_index": ("code changed: canopy/stages/item_index.py",)}  # same output: nothing below it
+
+
+def test_a_training_parameter(work: Work) -> None:
+    set_params(work.root, ["training.learning_rate=0.001"])
+    ran = work.run()
+    assert set(ran) == {*MODEL, *RESULTS}
+    assert ran["node_encoder"] == ("params.yaml: training.learning_rate 0.0005 -> 0.001",)
+    assert "f0: 0 of" in notes(work, "node_embeddings")  # f0's vectors were all there
+
+
+def test_a_questions_gold(work: Work) -> None:
+    def change(text: str) -> str:
+        first = json.loads(text.splitlines()[0])
+        start, end = first["gold"][0]["chars"][0]
+        return text.replace(json.dumps([[start, end]]), json.dumps([[0, end]]), 1)
+
+    work.edit(work.raw / "questions.jsonl", change)
+    ran = work.run()
+    assert set(ran) == {*DATA, *MODEL, *RESULTS} - {"item_index"} or set(ran) == {*DATA, *MODEL, *RESULTS}
+    assert "f0: 0 of" in notes(work, "node_embeddings")
+
+
+def test_an_items_text(work: Work) -> None:
+    work.edit(work.raw / "items.jsonl", lambda t: t.replace("Visitors come in spring", "Visitors come in autumn", 1))
+    ran = work.run()
+    assert set(ran) <= {*DATA, *MODEL, *RESULTS} and {"benchmark@tiny", "corpus", "node_embeddings", "item_index"} <= set(ran)
+    assert "gold_spans@tiny" in ran
+    said = notes(work, "node_embeddings")
+    assert "f0: 7 of 112 nodes encoded" in said, said  # one passage's seven nodes
+
+
+def test_the_same_comes_back(work: Work) -> None:
+    shutil.rmtree(work.root / "data")
+    assert work.run() == {}

@@ -1,0 +1,153 @@
+"""Known and raw items must get the same evidence, a bad job must not hurt its neighbours, and a wrong part must be refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_model
+
+from canopy.errors import DataError, EncoderMismatch
+from serving.bundle import INDEX, Manifest
+from serving.compressor import Compressor
+from serving.corpus import Corpus
+from serving.jobs import CompressJob, RetrieveJob, decode_job, decode_outcome, encode_job, encode_outcome
+from serving.node_cache import NodeCache
+from serving.raw_items import parse_raw_items
+
+ASK = "When was the Aswan High Dam finished?"
+
+
+@pytest.fixture(scope="module")
+def compressor(bundle: Path) -> Compressor:
+    return Compressor.open(bundle)
+
+
+def test_known_item_by_id_and_sent_in_get_the_same_evidence(compressor: Compressor) -> None:
+    for item in tiny_model.ITEMS:
+        by_id, sent = compressor.run([CompressJob(ASK, (item.id,)), CompressJob(ASK, items=(item,))])
+        assert not by_id.error and not sent.error
+        # The store encodes items together, a request one by one: the same regions, scores equal to half precision.
+        a, b = ([(r.fragments, r.span, r.depth, r.tokens, r.text) for r in o.items[0].regions] for o in (by_id, sent))
+        assert a == b and [r.score for r in by_id.items[0].regions] == pytest.approx([r.score for r in sent.items[0].regions], abs=1e-4)
+        assert (by_id.encoded, by_id.cached) == (0, 1)
+
+
+def test_spans_are_in_the_items_unit_and_give_back_the_text(compressor: Compressor) -> None:
+    ids = tuple(i.id for i in tiny_model.ITEMS)
+    outcome = compressor.run([CompressJob(ASK, ids, fragments=True)])[0]
+    assert [e.id for e in outcome.items] == list(ids)
+    for evidence, item in zip(outcome.items, tiny_model.ITEMS, strict=True):
+        assert evidence.tokens_after <= evidence.tokens_before and evidence.fragments is not None
+        assert len(evidence.fragments) == evidence.count and evidence.regions
+        edges = [r.fragments for r in evidence.regions]
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(edges))
+        assert sum(f.kept for f in evidence.fragments) == sum(hi - lo for lo, hi in edges)
+        for region in evidence.regions:
+            if item.modality == "text":
+                assert item.text[int(region.span[0]):int(region.span[1])] == region.text
+            elif item.modality == "table":
+                assert region.text.count("\n") + 1 == region.span[1] - region.span[0]
+    nile = outcome.items[0]
+    assert any("1970" in r.text for r in nile.regions) and nile.tokens_after < nile.tokens_before
+    assert outcome.items[7].unit == "seconds" and outcome.items[7].head == "Rocket launch. A rocket is launched"
+    assert [r.depth for r in outcome.items[6].regions] == [0]
+
+
+def test_retrieves_first_where_no_items_are_named(compressor: Compressor) -> None:
+    hits, evidence = compressor.run([RetrieveJob(ASK, 3), CompressJob(ASK, k=2)])
+    assert [h.id for h in hits.hits][:2] == [e.id for e in evidence.items] and hits.hits[0].id == "tiny/nile"
+    assert [h.score for h in hits.hits] == sorted((h.score for h in hits.hits), reverse=True)
+    assert evidence.items[0].retrieval_score == hits.hits[0].score
+    assert len(compressor.run([RetrieveJob(ASK, 200)])[0].hits) == len(tiny_model.ITEMS)
+
+
+def test_another_branching_encodes_anew_then_remembers(compressor: Compressor) -> None:
+    wide = CompressJob(ASK, ("tiny/nile",), branching=6)
+    first, second = compressor.run([wide])[0], compressor.run([wide])[0]
+    assert (first.encoded, second.encoded, second.cached) == (1, 0, 1) and first.items == second.items
+    assert max(r.depth for r in first.items[0].regions) == 1
+
+
+def test_answers_do_not_depend_on_the_batch(compressor: Compressor) -> None:
+    jobs = [CompressJob(f"{ASK} {n}" * (1 + n), ("tiny/nile", "tiny/curie"), (tiny_model.ITEMS[n],)) for n in range(4)]
+    alone = [compressor.run([j])[0] for j in jobs]
+    together = compressor.run(jobs)
+    assert [a.items for a in alone] == [t.items for t in together]
+
+
+def test_a_failing_job_leaves_its_neighbours_alone(compressor: Compressor, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, bad = CompressJob(ASK, ("tiny/nile",)), CompressJob(ASK, items=(dataclasses.replace(tiny_model.ITEMS[1], text="boom. Other."),))
+    encode = compressor._encoder.encode_nodes
+
+    def fail(requests):  # type: ignore[no-untyped-def]
+        if "boom" in requests[0].item.text:
+            raise RuntimeError("out of memory")
+        return encode(requests)
+
+    monkeypatch.setattr(compressor._encoder, "encode_nodes", fail)
+    first, failed, last = compressor.run([good, bad, good])
+    assert failed.error == "RuntimeError: out of memory" and first.items == last.items and not first.error and first.items
+
+
+def test_jobs_and_outcomes_cross_a_process_unchanged(compressor: Compressor) -> None:
+    job = CompressJob(ASK, ("tiny/nile",), tuple(tiny_model.ITEMS), fragments=True)
+    assert decode_job(encode_job(job)) == job and decode_job(encode_job(RetrieveJob("x", 2))) == RetrieveJob("x", 2)
+    outcome = compressor.run([job])[0]
+    assert decode_outcome(encode_outcome(outcome)) == outcome
+
+
+@pytest.mark.parametrize("broken", ["digest", "query_digest", "store", "index", "adapter file", "manifest", "index folder"])
+def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: Path, broken: str) -> None:
+    copy = Path(shutil.copytree(bundle, tmp_path / "bundle"))
+    manifest = Manifest.read(copy)
+    if broken == "adapter file":
+        tiny_model.make_adapter(copy / "adapter", seed=9)
+    elif broken == "manifest":
+        (copy / "manifest.json").write_text("{")
+    elif broken == "index folder":
+        shutil.rmtree(copy / INDEX)
+    else:
+        dataclasses.replace(manifest, parts=dataclasses.replace(manifest.parts, **{broken: "0" * 64})).write(copy)
+    with pytest.raises(DataError if broken in ("manifest", "index folder") else EncoderMismatch, match=r"bundle"):
+        Compressor.open(copy)
+
+
+def test_corpus_gives_back_every_item(bundle: Path) -> None:
+    corpus = Corpus(bundle / "corpus.arrow")
+    assert [corpus.item(i.id) for i in tiny_model.ITEMS] == tiny_model.ITEMS and len(corpus) == len(tiny_model.ITEMS)
+    assert corpus.unknown(["tiny/nile", "x", "y"]) == ["x", "y"] and "tiny/nile" in corpus
+
+
+def test_cache_is_bounded_by_bytes() -> None:
+    cache, vectors = NodeCache(100), np.zeros(10, dtype=np.float32)
+    for key in "abc":
+        cache.put(key, vectors)
+        cache.get("a")
+    assert cache.used_bytes == 80 and cache.get("a") is not None and cache.get("b") is None and cache.get("c") is not None
+    cache.put("large", np.zeros(1000))
+    assert cache.get("large") is None and cache.used_bytes == 80
+
+
+BAD = {
+    "an object is expected": 7, "modality must be one of": {"modality": "smell", "text": "x"}, "text": {"modality": "text"},
+    "a table needs rows": {"modality": "table", "rows": []}, "unknown fields: txt": {"modality": "text", "txt": "x"},
+    "send `cues`": {"modality": "video", "duration": 3, "subtitles": "a.vtt"}, "above 0 seconds": {"modality": "video", "duration": 0},
+    "characters; at most": {"modality": "text", "text": "x" * 200_001}, "rows; at most": {"modality": "table", "rows": [["a"]] * 5_001},
+    "nothing to read": {"modality": "image"}, "seconds; at most": {"modality": "video", "duration": 1e6, "cues": [[0, 1, "x"]]},
+    "not in the native format": {"modality": "video", "duration": 9, "cues": [[1]]},
+}
+
+
+def test_each_bad_raw_item_is_told_and_the_good_ones_stay() -> None:
+    good = {"id": "g", "modality": "text", "text": "Fine."}
+    items, errors = parse_raw_items([good, *BAD.values(), {"modality": "text", "text": "Unnamed."}])
+    assert [i.id for i in items] == ["g", f"items[{len(BAD) + 1}]"]
+    for error, (wanted, _), index in zip(errors, BAD.items(), range(1, 99), strict=False):
+        assert wanted in error.reason and error.index == index, (wanted, error)
+    assert len(errors) == len(BAD) and json.dumps([e.reason for e in errors])
