@@ -81,6 +81,7 @@ def status(workspace: Workspace = None) -> None:
     from rich.table import Column, Table
 
     from orchestration.definitions import build_definitions
+    from orchestration.lineage import shorten
     from orchestration.resources import open_instance
     from orchestration.status import differences, look
     from orchestration.workspace import select_workspace
@@ -94,7 +95,7 @@ def status(workspace: Workspace = None) -> None:
     for task in view.tasks.values():
         state = "[green]fresh[/]" if task.dagster == "FRESH" else f"[yellow]{task.dagster.lower()}[/]"
         dvc = "[dim]no stage[/]" if task.dvc is None else "[yellow]changed[/]" if task.dvc else "[green]unchanged[/]"
-        table.add_row(task.asset, task.partition or "", state, dvc, escape("; ".join(task.why)))
+        table.add_row(task.asset, task.partition or "", state, dvc, escape(shorten(task.why)))
     console.print(table)
     if view.reported:
         console.print(f"taken over from dvc.lock, made outside Dagster: {', '.join(view.reported)}", highlight=False)
@@ -104,7 +105,7 @@ def status(workspace: Workspace = None) -> None:
     for line in differ:
         console.print(line, style="red", highlight=False, markup=False)
     stale = [t.name for t in view.tasks.values() if t.stale]
-    told = f"{len(stale)} of {len(view.tasks)} are stale: `canopy run` makes them, and what changes below them" if stale else "everything is up to date"
+    told = f"{len(stale)} of {len(view.tasks)} are stale: `canopy run` makes them, and what changes below them" if stale else "Everything is up to date"
     console.print(("Dagster and `dvc status` agree. " if not differ else "Dagster and `dvc status` do NOT agree (above). ") + told, highlight=False)
 
 

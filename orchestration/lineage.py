@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -168,6 +168,11 @@ def explain(spec: StageSpec, now: Snapshot, then: Snapshot | None, listings: Map
                 name = _changed_folders if kinds is spec.data else changed_files
                 told.append(word.format(name(path, now.files.get(path), (listings or {}).get(old))))
     return told + explain_outs(spec, now, then)
+
+
+def shorten(reasons: Sequence[str], most: int = 3) -> str:
+    """Reasons in one line: the first few, and how many more there are."""
+    return "; ".join(reasons[:most]) + (f"; and {len(reasons) - most} more" if len(reasons) > most else "")
 
 
 def explain_outs(spec: StageSpec, now: Snapshot, then: Snapshot | None) -> list[str]:

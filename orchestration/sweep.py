@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from canopy.errors import CanopyError, DataError
+from orchestration.lineage import shorten
 from orchestration.resources import FORCE_TAG, open_instance
 from orchestration.status import Task, View, look, look_at_code
 from orchestration.workspace import locked
@@ -166,8 +168,8 @@ def _run_one(task: Task, forced: bool, definitions: dg.Definitions, instance: dg
     why = task.why if not forced or task.stale else ("asked for with --force",)
     done.times[task.name] += 1
     if done.times[task.name] > _MOST_TIMES:
-        raise CanopyError(f"{task.name}: stale again after {_MOST_TIMES} runs ({'; '.join(why)}); what keeps changing its inputs?")
-    console.print(f"[bold]> {task.name}[/bold]  [dim]{'; '.join(why)}[/dim]", highlight=False, soft_wrap=True)
+        raise CanopyError(f"{task.name}: stale again after {_MOST_TIMES} runs ({shorten(why)}); what keeps changing its inputs?")
+    console.print(f"[bold]> {task.name}[/bold]  [dim]{escape(shorten(why))}[/dim]", highlight=False, soft_wrap=True)
     started = time.perf_counter()
     values = _materialize(task, definitions, instance, forced)
     seconds, numbers = time.perf_counter() - started, _headline(values)
@@ -178,4 +180,4 @@ def _run_one(task: Task, forced: bool, definitions: dg.Definitions, instance: dg
         done.ran[task.name] = why
         console.print(f"  [green]done[/green] {seconds:.1f} s  {numbers}", highlight=False, soft_wrap=True)
     if notes := values.get("notes"):
-        console.print("  " + str(notes).replace("\n", "\n  "), style="yellow", highlight=False, soft_wrap=True)
+        console.print("  " + str(notes).replace("\n", "\n  "), style="dim", markup=False, highlight=False, soft_wrap=True)

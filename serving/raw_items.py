@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from canopy.benchmarks.base import Unusable, Waiting
-from canopy.native import parse_item
 from canopy.items import Item
+from canopy.native import parse_item
 from serving.schemas import ItemError
 
 MAX_CHARS = 200_000

@@ -60,9 +60,12 @@ def run(config, paths, tracker, validator, benchmark=None):
     text = (paths.raw(config, benchmark) / "x.txt").read_text().strip()
     if text == "broken":
         raise DataError(f"{paths.raw(config, benchmark)}/x.txt: line 1: broken; correct the line")
-    write(paths.output("benchmark", benchmark), text)
-    return StageResult(metrics={"items": float(len(text))}, tables={"preview": [{"text": text}]}, notes=["read all"],
-                       checks=[{"rule": "not_empty", "passed": bool(text)}])
+    result = StageResult(metrics={"items": float(len(text))}, tables={"preview": [{"text": text}]}, notes=["read all"],
+                         checks=[{"rule": "has words", "passed": bool(text), "failing": 0 if text else 1, "examples": []}])
+    with replace_directory(paths.output("benchmark", benchmark)) as f:
+        (f / "out.txt").write_text(text)
+        write_summary(f, result)
+    return result
 """,
     "gold_spans.py": """
 def run(config, paths, tracker, validator, benchmark=None):
@@ -85,6 +88,7 @@ def run(config, paths, tracker, validator, benchmark=None):
 HEAD = """from canopy.atomic import replace_directory
 from canopy.errors import DataError
 from canopy.stages.base import StageResult
+from canopy.stages.summary import write_summary
 def write(folder, text):
     with replace_directory(folder) as f:
         (f / "out.txt").write_text(text)

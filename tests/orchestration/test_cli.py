@@ -84,7 +84,7 @@ def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_pa
     again = canopy("run", "--stale", "--workspace", str(folder))
     assert again.returncode == 0 and "Nothing to do" in again.stdout, again.stdout
     status = canopy("status", "--workspace", str(folder))
-    assert "Dagster and `dvc status` agree. everything is up to date" in status.stdout, status.stdout
+    assert "Dagster and `dvc status` agree. Everything is up to date" in status.stdout, status.stdout
 
     dvc = [sys.executable, "-m", "dvc"]
     told = subprocess.run([*dvc, "status"], cwd=folder, env=env, capture_output=True, text=True).stdout

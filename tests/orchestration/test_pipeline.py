@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,7 +40,10 @@ class Work:
 
     def run(self) -> dict[str, tuple[str, ...]]:
         """Sweep, and check that nothing is left to do and that Dagster and DVC agree on it."""
-        ran = sweep(self.root, console=Console(quiet=True)).ran
+        with open(os.devnull, "w") as nowhere:
+            console = Console(file=nowhere, record=True, width=200)
+            ran = sweep(self.root, console=console).ran
+        self.told = console.export_text()
         with open_instance(self.root) as instance:
             view = look(self.root, instance, build_definitions(self.root))
         assert not any(t.stale for t in view.tasks.values()) and differences(view, self.root) == []
@@ -58,11 +62,6 @@ def work(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     made = Work(tmp_path_factory.mktemp("pipeline"), documents)
     assert list(made.run()) == [*DATA[:2], "corpus", "training_instances@tiny", *MODEL, *RESULTS]
     yield made
-
-
-def notes(work: Work, stage: str) -> str:
-    """What a stage noted."""
-    return " ".join(json.loads((work.root / "data" / stage / "summary.json").read_text())["notes"])
 
 
 def test_everything_is_shown_in_dagster(work: Work) -> None:
@@ -106,7 +105,7 @@ def test_a_training_parameter(work: Work) -> None:
     ran = work.run()
     assert set(ran) == {*MODEL, *RESULTS}
     assert ran["node_encoder"] == ("params.yaml: training.learning_rate 0.0005 -> 0.001",)
-    assert "f0: 0 of" in notes(work, "node_embeddings")  # f0's vectors were all there
+    assert "f0: 0 of 112 nodes encoded" in work.told and "f_theta: 112 of 112 nodes encoded" in work.told
 
 
 def test_a_questions_gold(work: Work) -> None:
@@ -117,17 +116,16 @@ def test_a_questions_gold(work: Work) -> None:
 
     work.edit(work.raw / "questions.jsonl", change)
     ran = work.run()
-    assert set(ran) == {*DATA, *MODEL, *RESULTS} - {"item_index"} or set(ran) == {*DATA, *MODEL, *RESULTS}
-    assert "f0: 0 of" in notes(work, "node_embeddings")
+    # The question is on the test side: the adapter is trained to the same bytes, so the store stays and the index is left alone.
+    assert set(ran) == {*DATA, *MODEL, *RESULTS} - {"item_index"}, ran
+    assert "f0: 0 of 112 nodes encoded" in work.told
 
 
 def test_an_items_text(work: Work) -> None:
     work.edit(work.raw / "items.jsonl", lambda t: t.replace("Visitors come in spring", "Visitors come in autumn", 1))
     ran = work.run()
-    assert set(ran) <= {*DATA, *MODEL, *RESULTS} and {"benchmark@tiny", "corpus", "node_embeddings", "item_index"} <= set(ran)
-    assert "gold_spans@tiny" in ran
-    said = notes(work, "node_embeddings")
-    assert "f0: 7 of 112 nodes encoded" in said, said  # one passage's seven nodes
+    assert set(ran) == {*DATA, *MODEL, *RESULTS} - {"training_instances@tiny"}, ran  # the gold fragments are the same
+    assert "f0: 7 of 112 nodes encoded" in work.told, work.told  # one passage's seven nodes
 
 
 def test_the_same_comes_back(work: Work) -> None:

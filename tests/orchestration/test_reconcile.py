@@ -21,6 +21,10 @@ def test_dvc_repro_alone_is_taken_over(project: Project) -> None:
     assert set(view.reported) == EVERYTHING and not any(t.stale for t in view.tasks.values())
     assert project.stale() == set() and project.view().reported == ()
     assert project.sweep()[0] == {}
+    event = project.instance.get_latest_materialization_event(dg.AssetKey("benchmark")).asset_materialization
+    assert event.metadata["reconciled_from"].value == "dvc.lock" and event.metadata["items"].value in (4.0, 5.0)
+    checks = project.instance.event_log_storage.get_asset_check_execution_history(dg.AssetCheckKey(dg.AssetKey("benchmark"), "has_words"), limit=5)
+    assert len(checks) == 2 and all(c.status.value == "SUCCEEDED" for c in checks)
 
 
 @pytest.mark.parametrize(("file", "old", "new"), [

@@ -60,14 +60,17 @@ def serve(workspace: Path) -> Iterator[Callable[..., Server]]:
 
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(bundle: Path, until: tuple[str, int] = ("/readyz", 200), **more: str) -> Server:
+    def start(bundle: Path | None, until: tuple[str, int] = ("/readyz", 200), bento: str = "", **more: str) -> Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         log = workspace / f"server-{port}.log"
         env = {**service_environment(workspace, bundle), "OMP_NUM_THREADS": "1", **more}
         with open(log, "wb") as out:
-            process = subprocess.Popen(serve_command("127.0.0.1", port), env=env, stdout=out, stderr=out)
+            command = serve_command("127.0.0.1", port)
+            if bento:
+                command, env["PYTHONPATH"] = [*command[:4], bento, *command[5:-2]], ""  # from the store, without the checkout's code
+            process = subprocess.Popen(command, env=env, stdout=out, stderr=out, cwd=workspace)
         started.append(process)
         server = Server(f"http://127.0.0.1:{port}", process, log)
         deadline = time.monotonic() + 120

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -15,6 +17,7 @@ import tiny_model
 from conftest import Server
 
 from canopy.model_parts import encoder_digest
+from orchestration.deployment import build_bento
 from serving.bundle import Manifest
 
 pytestmark = pytest.mark.slow
@@ -120,11 +123,13 @@ def test_mismatched_digest_fails_readiness_and_says_why(serve: Callable[..., Ser
     manifest = Manifest.read(copy)
     dataclasses.replace(manifest, parts=dataclasses.replace(manifest.parts, digest="0" * 64)).write(copy)
     server = serve(copy, until=("/readyz", 503))
-    status = httpx.get(server.url + "/status", timeout=60)
+    deadline = time.monotonic() + 120
+    while "worker is starting" in (status := httpx.get(server.url + "/status", timeout=60)).text and time.monotonic() < deadline:
+        time.sleep(0.2)
     assert status.status_code == 503 and "the bundle pins 000000000000" in status.json()["reason"]
     answer = post(server, "/compress", {"question": ASK, "item_ids": ["tiny/nile"]})
     assert answer.status_code == 503 and "the bundle pins 000000000000" in answer.json()["error"]
-    assert server.status("/livez") == 200
+    assert server.status("/livez") == 200 and server.status("/readyz") == 503
 
 
 def test_token_is_asked_for_where_one_is_set(serve: Callable[..., Server], bundle: Path) -> None:
@@ -134,3 +139,18 @@ def test_token_is_asked_for_where_one_is_set(serve: Callable[..., Server], bundl
     assert post(server, "/compress", body, headers={"Authorization": "Bearer open sesam"}).status_code == 401
     assert post(server, "/compress", body, headers={"Authorization": "Bearer open sesame"}).status_code == 200
     assert [server.status(p) for p in ("/", "/readyz", "/metrics", "/status", "/docs.json")] == [200, 200, 200, 401, 401]
+
+
+def test_built_bento_serves_by_itself(serve: Callable[..., Server], workspace: Path, bundle: Path) -> None:
+    tag = build_bento(workspace, SimpleNamespace(run_id="run"), bundle)  # type: ignore[arg-type]
+    assert tag == build_bento(workspace, SimpleNamespace(run_id="run"), bundle)  # type: ignore[arg-type]
+    name, _, version = tag.partition(":")
+    packed = workspace / ".canopy" / "bentoml" / "bentos" / name / version
+    needs = (packed / "env" / "python" / "requirements.txt").read_text().splitlines()
+    assert {"torch", "bentoml", "peft"} <= {n.partition("==")[0] for n in needs if "==" in n}
+    assert (packed / "src" / "bundle" / "manifest.json").is_file()
+    assert not list((workspace / ".canopy" / "build").iterdir())
+    server = serve(None, bento=tag)
+    told = post(server, "/compress", {"question": ASK, "item_ids": ["tiny/nile"]}).json()
+    assert told["model"]["version"] == "7" and "1970" in told["items"][0]["regions"][0]["text"]
+    assert httpx.get(server.url + "/").status_code == 200

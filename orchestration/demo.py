@@ -1,0 +1,123 @@
+"""The whole main job in one command: pipeline, promotion, a built Bento that answers one question, and where to look next."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from canopy.config import load_config
+from canopy.errors import CanopyError
+from orchestration.deployment import build_bento, bundle_of, resolve_version, service_environment
+from orchestration.workspace import code_root
+
+START_SECONDS = 180.0
+
+
+def first_question(workspace: Path) -> str:
+    """A question of the first benchmark's test split, for the service to answer; CanopyError where there is none."""
+    import pyarrow.parquet as pq
+
+    for benchmark in load_config(workspace / "params.yaml").benchmarks:
+        data = workspace / "data"
+        test = pq.read_table(data / "gold_spans" / benchmark / "splits.parquet", filters=[("split", "=", "test")])["question_id"].to_pylist()
+        asked = pq.read_table(data / "benchmark" / benchmark / "questions.parquet", columns=["id", "question"]).to_pylist()
+        found = next((q["question"] for q in asked if q["id"] in set(test)), None)
+        if found:
+            return found
+    raise CanopyError(f"{workspace}: no test question to show")
+
+
+@contextmanager
+def served_bento(workspace: Path, tag: str) -> Iterator[str]:
+    """Run a built Bento in a process of its own on a free loopback port; yields its address once it is ready."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = workspace / ".canopy" / "demo-service.log"
+    # No PYTHONPATH: what answers is the code inside the Bento.
+    env = {k: v for k, v in service_environment(workspace).items() if k not in ("PYTHONPATH", "CANOPY_BUNDLE", "CANOPY_API_KEY")}
+    command = [sys.executable, "-m", "bentoml", "serve", tag, "--host", "127.0.0.1", "--port", str(port)]
+    with open(log, "wb") as out:
+        process = subprocess.Popen(command, env=env, stdout=out, stderr=subprocess.STDOUT, cwd=workspace / ".canopy", start_new_session=True)
+    try:
+        address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + START_SECONDS
+        while not _ready(address):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise CanopyError(f"the Bento {tag} did not become ready; its log: {log}")
+            time.sleep(0.5)
+        yield address
+    finally:
+        _stop(process)
+
+
+def _ready(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/readyz", timeout=2) as answer:
+            return answer.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    import signal
+
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()
+
+
+def ask(address: str, question: str, k: int = 3) -> dict[str, Any]:
+    """POST one question to /compress."""
+    body = json.dumps({"question": question, "k": k}).encode()
+    request = urllib.request.Request(f"{address}/compress", body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return json.loads(answer.read())
+
+
+def deploy_and_ask(workspace: Path, console: Console) -> None:
+    """Build the champion's Bento, serve it, and show what `/compress` answers."""
+    version = resolve_version(workspace)
+    tag = build_bento(workspace, version, bundle_of(workspace, version))
+    console.print(f"built Bento [bold]{tag}[/]", highlight=False)
+    question = first_question(workspace)
+    with served_bento(workspace, tag) as address:
+        answer = ask(address, question)
+        console.print(f"POST {address}/compress  {escape(json.dumps({'question': question, 'k': 3}))}", highlight=False, soft_wrap=True)
+    for item in answer["items"]:
+        console.print(f"  [bold]{escape(item['title'] or item['id'])}[/] ({item['modality']}): {item['tokens_before']} -> {item['tokens_after']} tokens",
+                      highlight=False)
+        for region in item["regions"][:3]:
+            text = " ".join(region["text"].split())
+            console.print(f"    {region['score']:.3f}  {escape(text[:150])}{'...' if len(text) > 150 else ''}", style="dim", highlight=False)
+    console.print(f"  {answer['tokens_before']} tokens retrieved, {answer['tokens_after']} kept, by version {answer['model']['version']}", highlight=False)
+
+
+def closing(workspace: Path) -> list[str]:
+    """Where to look next."""
+    option = "" if workspace == code_root() else f" --workspace {os.path.relpath(workspace)}"
+    ui = "make ui" + ("" if not option else f" WORKSPACE={os.path.relpath(workspace)}")
+    return [f"report      {workspace / 'data' / 'report' / 'report.html'}",
+            f"assets, runs and models in the browser      {ui}",
+            f"what is stale and why      .venv/bin/canopy status{option}",
+            f"ask in the shell      .venv/bin/canopy compress \"your question\"{option}",
+            f"serve the champion      .venv/bin/canopy serve{option}"]
