@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from canopy.benchmarks.base import Sink, Unusable, Waiting, iterate_jsonl, text_of
-from canopy.subtitles import parse_cues
 from canopy.errors import DataError
 from canopy.items import MODALITIES, Annotation, Cue, Item, Question
+from canopy.subtitles import parse_cues
 
 UNITS_OF = {"text": "chars", "table": "rows", "video": "seconds"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,6 +70,35 @@ def run(
         Console(stderr=True).print("stopped; what was finished is kept, and `canopy run` goes on from there", style="yellow")
         raise typer.Exit(130) from None
     _conclude(root, done, console)
+
+
+@app.command()
+def demo(
+    benchmarks: Annotated[str, typer.Option(metavar="LIST", help="Benchmarks under --data, by comma or space: hotpotqa,ott-qa.")] = "",
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="As for `canopy run`; unless said, the starter benchmark.")] = None,
+    workspace: Workspace = None,
+) -> None:
+    """The whole main job: run the pipeline, promote the model, build its Bento, let it answer a question, and say where to look next.
+
+    `canopy demo` — the starter benchmark, a few minutes on two cores
+
+    `canopy demo --benchmarks "hotpotqa ott-qa" --data ../shared/data` — official release files
+    """
+    from orchestration.cli_model import show_verdict
+    from orchestration.demo import closing, deploy_and_ask
+    from orchestration.deployment import bundle_of
+    from orchestration.promotion import promote
+    from orchestration.sweep import sweep
+
+    root, console = _workspace(data, _split([benchmarks]), workspace), Console()
+    console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
+    done = sweep(root, console=console)
+    verdict = promote(root, export=lambda version: bundle_of(root, version))
+    show_verdict(verdict)
+    if verdict.outcome == "refused" and not verdict.champion:
+        raise CanopyError("the new model did not beat f0 and there is no champion to serve; the gates above say why")
+    deploy_and_ask(root, console)
+    _conclude(root, done, console, closing(root))
 
 
 @app.command()
@@ -147,7 +177,7 @@ def _workspace(data: Path | None, names: list[str], option: Path | None) -> Path
     return make_workspace(option or workspace_for(found), found)
 
 
-def _conclude(root: Path, done: Sweep, console: Console) -> None:
+def _conclude(root: Path, done: Sweep, console: Console, next_steps: Sequence[str] = ()) -> None:
     """The summary table of the report, what was done, and where to look next."""
     from orchestration.stage import read_summary
 
@@ -167,6 +197,10 @@ def _conclude(root: Path, done: Sweep, console: Console) -> None:
         for row in rows:
             table.add_row(*[escape(f"{v:,.3g}" if isinstance(v, float) else str(v if v is not None else "")) for v in (row.get(c) for c in columns)])
         console.print(table)
+    if next_steps:
+        for line in next_steps:
+            console.print(line, highlight=False, soft_wrap=True)
+        return
     console.print(f"report: {report}\nnext:   `canopy promote`, then `canopy compress \"a question\"` or `canopy serve`; `make ui` shows runs and models",
                   highlight=False, soft_wrap=True)
 

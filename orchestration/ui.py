@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import socket
@@ -127,11 +128,16 @@ def main() -> int:
     prepare_environment()
     from orchestration.workspace import select_workspace
 
+    parser = argparse.ArgumentParser(prog="python -m orchestration.ui", description=__doc__)
+    parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder with dvc.yaml, params.yaml and data/")
+    parser.add_argument("--dagster-port", type=int, default=3000, help="the next free one is taken where it is in use (default: 3000)")
+    parser.add_argument("--mlflow-port", type=int, default=5000, help="likewise (default: 5000)")
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     try:
-        workspace = select_workspace(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+        workspace = select_workspace(options.workspace)
         print(f"starting over {workspace} ...", flush=True)
-        with running(workspace) as addresses:
+        with running(workspace, options.dagster_port, options.mlflow_port) as addresses:
             print(f"Dagster  {addresses.dagster}   assets, runs, checks: materialize from here\n"
                   f"MLflow   {addresses.mlflow}   runs and registered models\nCtrl-C stops both; logs are in {workspace / '.canopy' / 'logs'}", flush=True)
             signal.pause()

@@ -12,8 +12,8 @@ import numpy as np
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.encoder.loading import load_encoder
+from canopy.encoder.words import item_words
 from canopy.errors import CanopyError, EncoderMismatch
-from canopy.evaluation.metrics import item_words
 from canopy.hierarchy.leaves import Leaves, cut_item
 from canopy.hierarchy.tree import Tree, build_tree, join_trees
 from canopy.index.item_index import ItemIndex

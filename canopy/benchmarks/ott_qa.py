@@ -12,7 +12,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Draft, Sink, Unusable, Waiting, item_id, load_json, load_json_list, occurrences, text_of
+from canopy.benchmarks.base import (
+    Draft,
+    Sink,
+    Unusable,
+    Waiting,
+    item_id,
+    load_json,
+    load_json_list,
+    occurrences,
+    text_of,
+)
 from canopy.errors import DataError
 from canopy.items import Annotation, Item, Question
 

@@ -79,7 +79,7 @@ class MiniLMEncoder:
                  adapter: Path | None = None) -> None:
         from tokenizers import Tokenizer
 
-        weights = check_weights()
+        self.weights_sha256 = weights = check_weights()
         self.mode, self.window, self.overlap, self.batch_tokens = mode, window, overlap, batch_tokens
         folder = model_folder()
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

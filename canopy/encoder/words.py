@@ -76,3 +76,12 @@ def region_text(item: Item, leaves: Leaves, lo: int, hi: int) -> str:
         a, b = leaves.span(lo, hi)
         return _join(item.title, item.caption, segment_words(item, a, b))
     return _join(item.title, item.caption, item.words)
+
+
+def item_words(item: Item, leaves: Leaves) -> tuple[str, list[str]]:
+    """What a reader is given of an item: words that come once with whatever is kept, and each fragment's own words."""
+    if item.modality == "table":
+        return region_text(item, leaves, 0, 0), [row_words(item, r) for r in range(leaves.count)]
+    if item.modality == "video":
+        return region_text(item, leaves, 0, 0), [segment_words(item, *leaves.span(i, i + 1)) for i in range(leaves.count)]
+    return "", [region_text(item, leaves, i, i + 1) for i in range(leaves.count)]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from canopy.encoder.words import item_words
 from canopy.errors import DataError
-from canopy.evaluation.metrics import Decisions, find_answers, item_words, matchable
+from canopy.evaluation.metrics import Decisions, find_answers, matchable
 from canopy.evaluation.systems import Layout, lay_out
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Item, Question

@@ -15,11 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from canopy.encoder.words import region_text, row_words, segment_words
 from canopy.evaluation.measures import DEPTH_QUANTILES
 from canopy.evaluation.systems import Layout
-from canopy.hierarchy.leaves import Leaves
-from canopy.items import Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +64,6 @@ def best_alternative(hits: np.ndarray, sizes: np.ndarray, question: np.ndarray, 
     out = np.full(questions, -np.inf)
     np.maximum.at(out, keys[0], recall)
     return np.where(np.isfinite(out), out, np.nan)
-
-
-def item_words(item: Item, leaves: Leaves) -> tuple[str, list[str]]:
-    """What a reader is given of an item: words that come once with whatever is kept, and each fragment's own words."""
-    if item.modality == "table":
-        return region_text(item, leaves, 0, 0), [row_words(item, r) for r in range(leaves.count)]
-    if item.modality == "video":
-        return region_text(item, leaves, 0, 0), [segment_words(item, *leaves.span(i, i + 1)) for i in range(leaves.count)]
-    return "", [region_text(item, leaves, i, i + 1) for i in range(leaves.count)]
 
 
 def kept_tokens(layout: Layout, kept: np.ndarray, once: np.ndarray, each: np.ndarray) -> np.ndarray:

@@ -53,7 +53,6 @@ class ItemIndex:
 
     def save(self, path: Path) -> None:
         """Write index.faiss, ids.parquet and, last, manifest.json; swapped in whole."""
-        import faiss
 
         with replace_directory(path) as out:
             self.write(out)

@@ -56,7 +56,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
                                       "loss_first": curve[0]["loss"], "loss_last_epoch": sum(tail) / len(tail),
                                       "trainable_parameters": float(sum(p.numel() for p in model.parameters() if p.requires_grad))})
         write_json(out / "training.json", {
-            "base": encoder.name, "base_digest": encoder.digest, "mode": config.encoder.mode, "window": config.encoder.window,
+            "base": encoder.name, "base_digest": encoder.digest, "base_sha256": encoder.weights_sha256, "mode": config.encoder.mode, "window": config.encoder.window,
             "overlap": config.encoder.overlap, "dimension": encoder.dimension, "pooling": "mean", "adapter_digest": adapter_digest(out / "adapter"),
             "training": config.training.model_dump(mode="json"), **{k: v for k, v in result.metrics.items()}})
         result.files = ["training.json"]

@@ -173,8 +173,7 @@ def test_nothing_to_measure_gives_empty_tables():
 
 
 def test_words_of_every_modality_add_up_to_the_whole_region():
-    from canopy.encoder.words import region_text
-    from canopy.evaluation.metrics import item_words
+    from canopy.encoder.words import item_words, region_text
     from canopy.hierarchy.leaves import cut_item
     from canopy.items import Cue
 

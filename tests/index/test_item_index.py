@@ -55,5 +55,5 @@ def test_cuda_without_a_gpu_is_a_clear_error(tmp_path):
     if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus():
         pytest.skip("this machine has a GPU")
     ItemIndex.build(["a"], vectors(1, 16, 1), digest="e").save(tmp_path / "index")
-    with pytest.raises(DeviceError, match="index.device"):
+    with pytest.raises(DeviceError, match=r"index\.device"):
         ItemIndex.open(tmp_path / "index", dimension=16, digest="e", device="cuda")

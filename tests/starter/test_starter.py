@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from canopy.benchmarks.base import Sink, load_adapter
-from canopy.subtitles import parse_cues
 from canopy.errors import DataError
 from canopy.gold.split import components, split_questions
 from canopy.hierarchy.leaves import cut_item, gold_fragments, sentence_bounds
@@ -22,6 +21,7 @@ from canopy.starter.drawings import PAINTERS, spread, write_drawing
 from canopy.starter.render import question_record, write_native
 from canopy.starter.themes import SOURCE, ImageItem, SourceQuestion, Theme, VideoItem, load_theme, load_themes
 from canopy.starter.typography import fit, font, wrap
+from canopy.subtitles import parse_cues
 
 STARTER = SOURCE.parent
 
