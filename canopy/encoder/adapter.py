@@ -19,10 +19,15 @@ def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: flo
 
     The initial weights draw from torch's global generator: seed it first for equal bytes.
     """
+    import warnings
+
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=dropout, target_modules=targets, bias="none")
-    return get_peft_model(model, config)
+    with warnings.catch_warnings():
+        # PEFT asks transformers by a name that is about to go; nothing a user could do about it.
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(model, config)
 
 
 def save_adapter(model: Any, folder: Path) -> None:
@@ -39,7 +44,12 @@ def load_adapter(model: torch.nn.Module, folder: Path) -> Any:
 
     if not (folder / "adapter_model.safetensors").is_file():
         raise DataError(f"{folder}: no adapter_model.safetensors there; run `canopy run` to train the node encoder")
-    return PeftModel.from_pretrained(model, str(folder), local_files_only=True).merge_and_unload().eval().requires_grad_(False)
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # as in add_adapter
+        adapted = PeftModel.from_pretrained(model, str(folder), local_files_only=True)
+    return adapted.merge_and_unload().eval().requires_grad_(False)
 
 
 def adapter_digest(folder: Path) -> str:
