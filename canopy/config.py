@@ -40,7 +40,7 @@ class Hierarchy(_Frozen):
 class Split(_Frozen):
     """Our own split, by connected component of questions and gold items, where a benchmark brings none."""
 
-    test_share: float = Field(0.5, gt=0, lt=1)
+    test_share: float = Field(0.4, gt=0, lt=1)
     seed: int = 13
     use_official: bool = False
 
@@ -64,10 +64,10 @@ class Training(_Frozen):
     rank: int = Field(8, ge=1)
     alpha: float = 16.0
     dropout: float = Field(0.05, ge=0, lt=1)
-    learning_rate: float = Field(5e-4, gt=0)
+    learning_rate: float = Field(1e-3, gt=0)
     weight_decay: float = 0.01
     warmup_share: float = Field(0.1, ge=0, lt=1)
-    batch: int = Field(16, ge=1)
+    batch: int = Field(4, ge=1)
     epochs: int = Field(3, ge=1)
     temperature: float = Field(20.0, gt=0)
     checkpoint_steps: int = Field(20, ge=1)

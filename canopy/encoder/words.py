@@ -26,7 +26,7 @@ def item_pieces(item: Item, leaves: Leaves) -> list[list[Piece]]:
     """An item's words as sequences that are encoded together, each cut into pieces by fragment.
 
     Text: one sequence, the title then the sentences, verbatim. Table: one sequence a row, title and section (pooled with
-    their row: as context of the whole table they would outweigh it) then ``column: cell`` pairs, so that headers are part of
+    their row: as context of the whole table they would outweigh it) then ``column is cell`` clauses, so that headers are part of
     every node's content at every level. Video: one sequence, title and caption then each segment's subtitles. Image: title,
     caption and the words read off it.
     """
@@ -45,15 +45,19 @@ def item_pieces(item: Item, leaves: Leaves) -> list[list[Piece]]:
 
 
 def row_words(item: Item, row: int) -> str:
-    """One table row as ``column: cell`` pairs; an empty cell is left out, a cell without a column stands alone."""
+    """One table row as ``column is cell`` clauses; an empty cell is left out, a cell without a column stands alone.
+
+    Clauses read like a sentence, which is what the encoder knows: on OTT-QA's tables f_theta decided 43.9% of the nodes as the
+    gold asks with them and 40.6% with ``column: cell | column: cell`` (tables alone, 114 steps; f0: 33.3% and 29.8%).
+    """
     if row >= len(item.rows):
-        return " | ".join(h for h in item.header if h.strip())
-    pairs = []
+        return "; ".join(h for h in item.header if h.strip())
+    clauses = []
     for column, cell in enumerate(item.rows[row]):
         if cell.strip():
             name = item.header[column] if column < len(item.header) else ""
-            pairs.append(f"{name}: {cell}" if name.strip() else cell)
-    return " | ".join(pairs)
+            clauses.append(f"{name} is {cell}" if name.strip() else cell)
+    return "; ".join(clauses)
 
 
 def segment_words(item: Item, start: float, end: float) -> str:

@@ -79,7 +79,7 @@ def test_headers_are_part_of_every_table_node(encoder):
 def test_region_text_is_verbatim_and_says_columns_once():
     leaves = cut_item(TEXT)
     assert region_text(TEXT, leaves, 1, 3) == "Its lamp burned whale oil. Keepers rowed out twice a month."
-    assert region_text(TABLE, cut_item(TABLE), 0, 2) == "Rivers. Length\nRiver: Nile | km: 6650\nRiver: Rhine"
+    assert region_text(TABLE, cut_item(TABLE), 0, 2) == "Rivers. Length\nRiver is Nile; km is 6650\nRiver is Rhine"
     assert region_text(VIDEO, cut_item(VIDEO), 1, 2) == "Tea. How tea is made. Roll them."
     assert region_text(IMAGE, cut_item(IMAGE), 0, 1) == "Peaks. A bar chart"
 
