@@ -29,7 +29,7 @@ setup: .venv/ready  ## Build .venv with Python 3.11 (3.12 and 3.13: best effort)
 		echo "canopy needs Python 3.11 (3.12 and 3.13 may work) with the venv module, and none was found."; \
 		echo "Install python3.11 and python3.11-venv, or name one: make setup PYTHON=/path/to/python3.11"; exit 1; fi
 	@$(PYTHON) -c 'import sys; v = sys.version_info; print(f"Building .venv with Python {v[0]}.{v[1]}" + ("" if v[:2] == (3, 11) else ": best effort, 3.11 is the tested version"))'
-	@rm -rf .venv && $(PYTHON) -m venv .venv
+	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	@# The constraints are the tested set on 3.11; other versions of Python resolve from the ranges in pyproject.toml.
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then pins="-c constraints.txt"; else pins=""; fi; \
 		echo "Installing (about 3 GB, a few minutes) ..."; \
