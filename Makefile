@@ -1,14 +1,12 @@
 # canopy: `make help` lists what there is. Everything runs out of .venv, which `make setup` builds by itself.
 SHELL := /bin/bash
 PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
-	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv; sys.exit(not ((3, 11) <= sys.version_info < (3, 14)))' 2>/dev/null \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv, ensurepip; sys.exit(not ((3, 11) <= sys.version_info < (3, 14)))' 2>/dev/null \
 	&& { command -v $$p; break; }; done)
 BIN := .venv/bin
 BENCHMARKS ?=
 DATA ?=
 WORKSPACE ?=
-# Two threads on two cores; more threads than cores make everything many times slower.
-export OMP_NUM_THREADS ?= $(shell nproc 2>/dev/null || echo 2)
 export TOKENIZERS_PARALLELISM := false
 export HF_HUB_OFFLINE := 1
 export DAGSTER_DISABLE_TELEMETRY := yes
@@ -26,10 +24,11 @@ setup: .venv/ready  ## Build .venv with Python 3.11 (3.12 and 3.13: best effort)
 
 .venv/ready: pyproject.toml constraints.txt
 	@if [ -z "$(PYTHON)" ]; then \
-		echo "canopy needs Python 3.11 (3.12 and 3.13 may work) with the venv module, and none was found."; \
+		echo "canopy needs Python 3.11 (3.12 and 3.13 may work) with the venv and ensurepip modules, and none was found."; \
 		echo "Install python3.11 and python3.11-venv, or name one: make setup PYTHON=/path/to/python3.11"; exit 1; fi
 	@$(PYTHON) -c 'import sys; v = sys.version_info; print(f"Building .venv with Python {v[0]}.{v[1]}" + ("" if v[:2] == (3, 11) else ": best effort, 3.11 is the tested version"))'
-	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	@# A killed or half-made environment has no working pip: made anew; a whole one is brought up to date in place.
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	@# The constraints are the tested set on 3.11; other versions of Python resolve from the ranges in pyproject.toml.
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then pins="-c constraints.txt"; else pins=""; fi; \
 		echo "Installing (about 3 GB, a few minutes) ..."; \

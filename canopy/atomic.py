@@ -33,13 +33,29 @@ def _retire(target: Path) -> Path:
 
 
 def recover(target: Path) -> None:
-    """Clear what a killed swap or a killed build left beside ``target``; the last good output comes back if it had been moved."""
+    """Clear what a killed swap or a killed build left beside ``target``; the last good output comes back if it had been moved.
+
+    The folder of a build that is still going on in another process is left alone.
+    """
     old = _retire(target)
     if old.exists() and not target.exists():
         os.rename(old, target)
     for leftover in target.parent.glob(f".{target.name}.*"):
-        if leftover.name.endswith(".old") or ".building-" in leftover.name:
+        if leftover.name.endswith(".old") or (".building-" in leftover.name and not _alive(leftover.name.rsplit("-", 1)[-1])):
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _alive(process: str) -> bool:
+    """Whether a process of that number runs and is not this one (whose own leftovers are from an earlier try)."""
+    if not process.isdigit() or int(process) == os.getpid():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 @contextmanager

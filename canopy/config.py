@@ -101,7 +101,7 @@ class Promotion(_Frozen):
 
     metric: str = "decision_accuracy"
     min_difference: float = 0.0
-    require_interval_above: bool = False
+    require_interval_above: bool = True
 
 
 class Config(_Frozen):

@@ -18,6 +18,7 @@ from canopy.errors import DataError
 from canopy.items import MODALITIES, Annotation, Cue, Item, Question
 from canopy.subtitles import parse_cues
 
+MAX_CELLS = 5_000_000
 UNITS_OF = {"text": "chars", "table": "rows", "video": "seconds"}
 
 
@@ -66,7 +67,9 @@ def parse_item(record: Any, raw: Path | None, benchmark: str) -> Item:
     duration = seconds_of(record.get("duration"), "duration")
     if duration <= 0:
         raise Unusable("a video's duration must be above 0 seconds")
-    return Item(**common, media=media, media_sha256=digest, duration=duration, cues=cues_of(record, raw))
+    # A cue timed past the end still says something: it belongs to the last segment.
+    cues = tuple(Cue(min(c.start, math.nextafter(duration, 0)), c.end, c.text) for c in cues_of(record, raw))
+    return Item(**common, media=media, media_sha256=digest, duration=duration, cues=cues)
 
 
 def table_cells(record: dict[str, Any]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -76,8 +79,11 @@ def table_cells(record: dict[str, Any]) -> tuple[tuple[str, ...], tuple[tuple[st
         raise Unusable("a table needs rows: a list of at least one list of cells")
     if not isinstance(header, list) or not all(isinstance(r, list) for r in rows):
         raise Unusable("header must be a list of column names and every row a list of cells")
+    # Filling ragged rows costs rows x width: a few kilobytes of brackets must not become gigabytes of empty cells.
+    width = max(len(r) for r in [header, *rows])
+    if width * len(rows) > MAX_CELLS:
+        raise Unusable(f"a table of {len(rows)} rows and {width} columns; at most {MAX_CELLS:,} cells")
     cells = [[_cell(c) for c in r] for r in [header, *rows]]
-    width = max(len(r) for r in cells)
     if not any(c.strip() for r in cells[1:] for c in r):
         raise Unusable("the table is empty: no cell of any row has words")
     full = [tuple(r + [""] * (width - len(r))) for r in cells]
@@ -124,8 +130,13 @@ def cues_of(record: dict[str, Any], raw: Path | None) -> tuple[Cue, ...]:
         if not path.is_file():
             raise Waiting(f"subtitle file {name!r} is not there")
         return parse_cues(path.read_bytes().decode("utf-8-sig", errors="replace"))
-    return tuple(Cue(seconds_of(a, "a cue's start"), seconds_of(b, "a cue's end"), text_of(t, "a cue's text", empty=True))
-                 for a, b, t in record.get("cues") or [])
+    cues = []
+    for start, end, text in record.get("cues") or []:
+        a, b = seconds_of(start, "a cue's start"), seconds_of(end, "a cue's end")
+        if not 0 <= a <= b:
+            raise Unusable(f"a cue from {a:g} to {b:g} seconds: its start must not be negative nor after its end")
+        cues.append(Cue(a, b, text_of(text, "a cue's text", empty=True)))
+    return tuple(sorted(cues, key=lambda c: (c.start, c.end)))
 
 
 def parse_question(record: Any, sink: Sink) -> tuple[Question, list[Annotation]]:

@@ -9,7 +9,13 @@ import pytest
 
 for name in ("DAGSTER_DISABLE_TELEMETRY", "MLFLOW_DISABLE_TELEMETRY", "BENTOML_DO_NOT_TRACK", "DVC_NO_ANALYTICS"):
     os.environ.setdefault(name, "true")
+os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# What a user set for a service of theirs must not reach the services that tests start; nor must a proxy stand before loopback.
+for name in ("CANOPY_API_KEY", "CANOPY_WORKSPACE", "CANOPY_BUNDLE", "BENTOML_HOME"):
+    os.environ.pop(name, None)
+for name in ("NO_PROXY", "no_proxy"):
+    os.environ[name] = ",".join(x for x in (os.environ.get(name, ""), "127.0.0.1,localhost") if x)
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
 

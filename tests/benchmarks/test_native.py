@@ -84,6 +84,8 @@ BAD_ITEMS = [
     ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": -1}, "above 0 seconds"),
     ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 1e300}, "number of seconds"),
     ({"id": "x", "modality": "video", "media": "media/a.mp4"}, "number of seconds"),
+    ({"id": "x", "modality": "table", "header": ["a"] * 3000, "rows": [["a"], *[[]] * 3000]}, "at most 5,000,000 cells"),
+    ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 9, "cues": [[5, 3, "a"]]}, "nor after its end"),
     ({"id": "x", "modality": "image", "media": "../../etc/passwd"}, "outside the data folder"),
     ({"id": "t", "modality": "text", "text": "Other words."}, "duplicate item id"),
     (["t"], "an object is expected"),
