@@ -6,6 +6,7 @@ import ctypes
 import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,18 +41,20 @@ def recover(target: Path) -> None:
     old = _retire(target)
     if old.exists() and not target.exists():
         os.rename(old, target)
-    for leftover in target.parent.glob(f".{target.name}.*"):
-        if leftover.name.endswith(".old") or (".building-" in leftover.name and not _alive(leftover.name.rsplit("-", 1)[-1])):
+    ours = re.compile(re.escape(f".{target.name}.") + r"(old|building-(\d+))")
+    for leftover in target.parent.iterdir() if target.parent.is_dir() else ():
+        found = ours.fullmatch(leftover.name)
+        if found and not (found[2] and _alive(int(found[2]))):
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _alive(process: str) -> bool:
+def _alive(process: int) -> bool:
     """Whether a process of that number runs and is not this one (whose own leftovers are from an earlier try)."""
-    if not process.isdigit() or int(process) == os.getpid():
+    if process == os.getpid():
         return False
     try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         pass

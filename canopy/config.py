@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
 from canopy.errors import DataError
 
@@ -14,7 +14,7 @@ NodeMode = Literal["one_pass", "separate"]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Benchmark(_Frozen):
@@ -34,7 +34,7 @@ class Hierarchy(_Frozen):
     """``branching`` is B of the paper; ``segment_seconds`` the length of a video leaf."""
 
     branching: int = Field(2, ge=2, le=64)
-    segment_seconds: float = Field(30.0, gt=0)
+    segment_seconds: float = Field(30.0, ge=1)
 
 
 class Split(_Frozen):
@@ -56,6 +56,12 @@ class Encoder(_Frozen):
     window: int = Field(256, ge=16, le=512)
     overlap: int = Field(64, ge=0)
     batch_tokens: int = Field(4096, ge=256)
+
+    @model_validator(mode="after")
+    def _overlap_fits(self) -> Encoder:
+        if self.overlap > (self.window - 2) // 2:
+            raise ValueError(f"overlap {self.overlap} is more than half of the window of {self.window} tokens")
+        return self
 
 
 class Training(_Frozen):
@@ -89,8 +95,8 @@ class Index(_Frozen):
 class Evaluation(_Frozen):
     """Retrieval depths, flat selector sizes and bootstrap resamples of the evaluation."""
 
-    recall_at: tuple[int, ...] = (1, 5, 10, 20)
-    flat_m: tuple[int, ...] = (1, 2, 4)
+    recall_at: tuple[PositiveInt, ...] = Field((1, 5, 10, 20), min_length=1)
+    flat_m: tuple[PositiveInt, ...] = Field((1, 2, 4), min_length=1)
     resamples: int = Field(1000, ge=100)
     confidence: float = Field(0.95, gt=0, lt=1)
     seed: int = 13
@@ -107,7 +113,7 @@ class Promotion(_Frozen):
 class Config(_Frozen):
     """All of params.yaml."""
 
-    benchmarks: dict[str, Benchmark]
+    benchmarks: dict[str, Benchmark] = Field(min_length=1)
     ingest: Ingest = Ingest()
     hierarchy: Hierarchy = Hierarchy()
     split: Split = Split()
@@ -137,3 +143,7 @@ def load_config(path: Path) -> Config:
     except ValidationError as e:
         told = "; ".join(f"{'.'.join(map(str, x['loc'])) or 'file'}: {x['msg']}" for x in e.errors())
         raise DataError(f"{path}: {told}") from None
+    except OSError as e:
+        raise DataError(f"{path}: cannot be read: {e.strerror}") from None
+    except (ValueError, RecursionError) as e:
+        raise DataError(f"{path}: not valid YAML: {str(e)[:120]}") from None

@@ -129,7 +129,7 @@ def cues_of(record: dict[str, Any], raw: Path | None) -> tuple[Cue, ...]:
             raise Unusable(f"subtitles {name!r} points outside the data folder")
         if not path.is_file():
             raise Waiting(f"subtitle file {name!r} is not there")
-        return parse_cues(path.read_bytes().decode("utf-8-sig", errors="replace"))
+        return read_cues(path)
     cues = []
     for start, end, text in record.get("cues") or []:
         a, b = seconds_of(start, "a cue's start"), seconds_of(end, "a cue's end")
@@ -137,6 +137,19 @@ def cues_of(record: dict[str, Any], raw: Path | None) -> tuple[Cue, ...]:
             raise Unusable(f"a cue from {a:g} to {b:g} seconds: its start must not be negative nor after its end")
         cues.append(Cue(a, b, text_of(text, "a cue's text", empty=True)))
     return tuple(sorted(cues, key=lambda c: (c.start, c.end)))
+
+
+def read_cues(path: Path) -> tuple[Cue, ...]:
+    """A subtitle file's cues; Unusable where it is not UTF-8 (or UTF-16 with its mark) or holds words but no cue."""
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise Unusable(f"subtitles {path.name!r}: byte {e.start} is not UTF-8; convert the file") from None
+    cues = parse_cues(text)
+    if not cues and "-->" in text:
+        raise Unusable(f"subtitles {path.name!r}: no cue could be read")
+    return cues
 
 
 def parse_question(record: Any, sink: Sink) -> tuple[Question, list[Annotation]]:

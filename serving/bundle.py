@@ -7,30 +7,36 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
 from canopy.config import Config, Encoder, Hierarchy
 from canopy.errors import DataError
-from canopy.model_parts import MANIFEST, ModelParts, read_parts
+from canopy.model_parts import MANIFEST, ModelParts, file_sha256, read_parts
 from serving.corpus import write_corpus
 from serving.schemas import ModelInfo
 
-FORMAT = 1
+FORMAT = 2
 ADAPTER, STORE, INDEX, CORPUS = "adapter", "node_store", "item_index", "corpus.arrow"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a bundle is: the registry's name and version of the model, digests of its parts, and the settings it was made with."""
+    """What a bundle is: the registry's name and version of the model, digests of its parts, and the settings it was made with.
+
+    ``parts.corpus`` is the digest of the workspace's corpus; ``corpus_sha256`` that of the bundle's own file.
+    """
 
     name: str
     version: str
     parts: ModelParts
     encoder: Mapping[str, Any]
     hierarchy: Mapping[str, Any]
+    corpus_sha256: str = ""
     format: int = FORMAT
 
     def write(self, folder: Path) -> None:
@@ -83,6 +89,29 @@ def place_tree(source: Path, target: Path) -> None:
                 shutil.copy2(path, place)
 
 
+def check_same_items(root: Path) -> None:
+    """Check that a workspace's corpus, node store and index are of the same items.
+
+    Raises
+    ------
+    DataError
+        Where they are not, as after a run that stopped half way.
+    """
+    data = root / "data"
+    corpus = _ids(data / "corpus" / "items.parquet", "id")
+    for part in (data / "node_embeddings" / "f_theta" / "items.parquet", data / "item_index" / "ids.parquet"):
+        differing = len(corpus ^ _ids(part, "item_id"))
+        if differing:
+            raise DataError(f"{part.parent}: not of the same items as the corpus ({differing} differ); run `canopy run` first")
+
+
+def _ids(path: Path, column: str) -> set[str]:
+    try:
+        return set(pq.read_table(path, columns=[column])[column].to_pylist())
+    except (OSError, ValueError, KeyError) as e:  # Arrow's own errors are ValueErrors
+        raise DataError(f"{path}: not readable ({str(e)[:120]}); run `canopy run` first") from None
+
+
 def export_bundle(root: Path, config: Config, folder: Path, *, name: str, version: str, pinned: ModelParts) -> Path:
     """Pin a registered version's parts, from the workspace that still holds them.
 
@@ -104,13 +133,14 @@ def export_bundle(root: Path, config: Config, folder: Path, *, name: str, versio
     Raises
     ------
     DataError
-        Where the workspace holds another model than the one to export.
+        Where the workspace holds another model than the one to export, or parts of different items.
     """
     found = read_parts(root)
     for part in ("adapter", "digest", "query_digest"):
         if getattr(found, part) != getattr(pinned, part):
             raise DataError(f"{root / 'data'}: holds another model ({part} {getattr(found, part)[:12]}...) than version {version} "
                             f"({getattr(pinned, part)[:12]}...); bring back its outputs with `dvc checkout` of the commit that made it")
+    check_same_items(root)
     data = root / "data"
     made = json.loads((data / "node_embeddings" / "f_theta" / MANIFEST).read_text(encoding="utf-8"))
     # The store says which hierarchy it holds; params.yaml may have been edited since.
@@ -124,5 +154,5 @@ def export_bundle(root: Path, config: Config, folder: Path, *, name: str, versio
         place_tree(data / "node_embeddings" / "f_theta", building / STORE)
         place_tree(data / "item_index", building / INDEX)
         write_corpus(data / "corpus" / "items.parquet", building / CORPUS)
-        manifest.write(building)
+        replace(manifest, corpus_sha256=file_sha256(building / CORPUS)).write(building)
     return target

@@ -13,7 +13,7 @@ from canopy.embeddings.store import NodeStore
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.encoder.loading import load_encoder
 from canopy.encoder.words import item_words
-from canopy.errors import CanopyError, EncoderMismatch
+from canopy.errors import CanopyError, DataError, EncoderMismatch
 from canopy.hierarchy.leaves import Leaves, cut_item
 from canopy.hierarchy.tree import Tree, build_tree, join_trees
 from canopy.index.item_index import ItemIndex
@@ -24,7 +24,7 @@ from serving.bundle import ADAPTER, CORPUS, INDEX, STORE, Manifest
 from serving.corpus import Corpus
 from serving.jobs import CompressJob, Job, Outcome, RetrieveJob
 from serving.node_cache import NodeCache
-from serving.schemas import Fragment, Hit, ItemEvidence, Region
+from serving.schemas import MAX_ENCODED_CHARS, Fragment, Hit, ItemEvidence, Region
 
 UNITS = {"text": "chars", "table": "rows", "video": "seconds", "image": "item"}
 _DIGITS = 6
@@ -49,6 +49,8 @@ class Compressor:
     ------
     EncoderMismatch
         From ``open``: the encoder that the bundle's adapter gives is not the one that made its store or its index.
+    DataError
+        From ``open``: a part is missing, or the corpus is not the one that the bundle pins.
     """
 
     def __init__(self, manifest: Manifest, encoder: NodeEncoder, store: NodeStore, index: ItemIndex, corpus: Corpus,
@@ -68,6 +70,9 @@ class Compressor:
             found = file_sha256(folder / part / MANIFEST)
             if found != pinned:
                 raise EncoderMismatch(f"{folder / part}: its manifest is {found[:12]}..., the bundle pins {pinned[:12]}...; {again}")
+        found = file_sha256(folder / CORPUS)
+        if found != manifest.corpus_sha256:
+            raise DataError(f"{folder / CORPUS}: this file is {found[:12]}..., the bundle pins {manifest.corpus_sha256[:12]}...; {again}")
         config = manifest.encoder_config()
         encoder = load_encoder(config, adapter=folder / ADAPTER)
         if encoder.digest != parts.digest:
@@ -133,6 +138,12 @@ class Compressor:
         scored = dict(zip([i for i, _ in hits], self._store.scores([i for i, _ in hits], query), strict=True)) if stored and hits else {}
         targets = []
         known = [(self.corpus.item(i), s, scored.get(i)) for i, s in hits]
+        chars = sum(map(read_chars, [*job.items, *(() if stored else (i for i, _, _ in known))]))
+        if chars > MAX_ENCODED_CHARS:
+            outcome.status, outcome.error = 413, (
+                f"the items to encode have {chars} characters as the encoder reads them (a table's title and columns count in every row); at most "
+                f"{MAX_ENCODED_CHARS} a request: send fewer or smaller items" + ("" if stored or not known else ", or leave out `branching`"))
+            return []
         for item, retrieval, scores in [*known, *((i, None, None) for i in job.items)]:
             leaves = cut_item(item, self._hierarchy.segment_seconds)
             tree = build_tree(leaves.count, branching)
@@ -172,6 +183,15 @@ class Compressor:
             out.append(describe(target.item, target.leaves, target.tree, target.scores, mine, once, each, tokens,
                                 fragments=isinstance(job, CompressJob) and job.fragments))
         return out
+
+
+def read_chars(item: Item) -> int:
+    """How many characters the encoder reads of an item: a table's title, section and column names come again with every row."""
+    if item.modality != "table":
+        return sum(map(len, (item.text, item.title, item.caption, item.words, *(c.text for c in item.cues))))
+    names = [len(h) for h in item.header]
+    cells = sum(len(c) + names[n] for r in item.rows for n, c in enumerate(r) if c)
+    return cells + len(item.rows) * (len(item.title) + len(item.section))
 
 
 def describe(item: Item, leaves: Leaves, tree: Tree, scores: np.ndarray, kept: np.ndarray, once: str, each: Sequence[str],

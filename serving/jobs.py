@@ -39,13 +39,14 @@ Job = CompressJob | RetrieveJob
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one job: evidence or hits, or the error that is this job's alone."""
+    """What became of one job: evidence or hits, or the error that is this job's alone (``status``: HTTP's, where the error is the caller's)."""
 
     items: list[ItemEvidence] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)
     encoded: int = 0
     cached: int = 0
     error: str = ""
+    status: int = 0
 
 
 @cache

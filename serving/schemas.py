@@ -11,6 +11,7 @@ from canopy.items import Modality
 MAX_ITEMS = 200
 MAX_QUESTION_CHARS = 4_000
 MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_ENCODED_CHARS = 400_000  # the one worker answers nobody else meanwhile
 
 
 class _Strict(BaseModel):
@@ -49,10 +50,9 @@ class CompressRequest(_Question):
         named, raw = self.item_ids or [], self.items or []
         if self.k is not None and (named or raw):
             raise ValueError("give either `k` or items, not both")
-        if self.item_ids is not None and self.items is None and not named:
-            raise ValueError("`item_ids` is empty; leave it out to retrieve items")
-        if self.items is not None and self.item_ids is None and not raw:
-            raise ValueError("`items` is empty; leave it out to retrieve items")
+        given = [f"`{n}`" for n in ("item_ids", "items") if getattr(self, n) is not None]
+        if given and not (named or raw):
+            raise ValueError(f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} empty; leave out to retrieve items")
         if len(named) + len(raw) > MAX_ITEMS:
             raise ValueError(f"{len(named) + len(raw)} items in one request; at most {MAX_ITEMS}")
         if len(set(named)) < len(named):

@@ -156,7 +156,7 @@ class Canopy:
                           request.branching, request.fragments)
         outcome = await self._ask(job)
         if outcome.error:
-            return await self._fail(outcome.error)
+            return await self._fail(outcome)
         response = compress_response(request.question, outcome, errors, self._manifest.model())
         self._counters.count_compression(response)
         return response
@@ -168,7 +168,7 @@ class Canopy:
             return _refuse(503, self._reason)
         outcome = await self._ask(RetrieveJob(request.question, request.k))
         if outcome.error:
-            return await self._fail(outcome.error)
+            return await self._fail(outcome)
         self._counters.count_retrieval()
         return RetrieveResponse(question=request.question, model=self._manifest.model(), hits=outcome.hits)
 
@@ -177,17 +177,18 @@ class Canopy:
 
         raw = [encode_job(job)]
         try:
-            answer = await self.worker.to_async.run(raw)
-        except aiohttp.ClientConnectionError:
-            # The worker drops idle connections after 5 s and the client may just be taking one up again. Jobs change nothing: ask once more.
-            answer = await self.worker.to_async.run(raw)
+            try:
+                answer = await self.worker.to_async.run(raw)
+            except aiohttp.ClientConnectionError:
+                # The worker drops idle connections after 5 s and the client may just be taking one up again. Jobs change nothing: ask once more.
+                answer = await self.worker.to_async.run(raw)
         except bentoml.exceptions.ServiceUnavailable:
             return Outcome(error=BUSY)
         return decode_outcome(answer[0])
 
-    async def _fail(self, error: str) -> Any:
-        """503 where the worker is overloaded or has no model, else 500 with what went wrong with this request."""
-        return _refuse(503 if error == BUSY or await self._worker_reason() else 500, error)
+    async def _fail(self, outcome: Outcome) -> Any:
+        """The outcome's own status; else 503 where the worker is overloaded or has no model, 500 with what went wrong with this request."""
+        return _refuse(outcome.status or (503 if outcome.error == BUSY or await self._worker_reason() else 500), outcome.error)
 
 
 Canopy.add_asgi_middleware(ClearErrors)

@@ -45,9 +45,12 @@ def test_an_error_leaves_the_last_good_output(tmp_path):
 def test_a_swap_that_was_killed_between_its_renames_is_undone(tmp_path):
     fill(tmp_path / "out", "good")
     os.rename(tmp_path / "out", tmp_path / ".out.old")
-    (tmp_path / ".out.building-1").mkdir()
+    (tmp_path / ".out.building-999999999").mkdir()
+    for theirs in (".out.more.old", ".out.more.building-999999999", f".out.building-{os.getppid()}"):
+        (tmp_path / theirs).mkdir()  # another target's, and a running process's
     atomic.recover(tmp_path / "out")
-    assert read(tmp_path / "out") == ("good", "good") and [p.name for p in tmp_path.iterdir()] == ["out"]
+    assert read(tmp_path / "out") == ("good", "good")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["out", ".out.more.old", ".out.more.building-999999999", f".out.building-{os.getppid()}"])
 
 
 def test_kill_9_in_the_middle_of_writing(tmp_path):

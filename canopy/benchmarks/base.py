@@ -6,6 +6,7 @@ Adding a benchmark is a new module and a test; nothing else knows its name.
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import hashlib
 import importlib
@@ -25,7 +26,7 @@ from canopy.items import Annotation, Item, Question
 
 MAX_JSON_BYTES = 16 << 30
 MAX_LINE_BYTES = 64 << 20
-_STRUCTURE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, OverflowError)
+_STRUCTURE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError, OSError)
 
 
 class Unusable(Exception):
@@ -56,6 +57,7 @@ class Sink:
         self.annotations: list[Annotation] = []
         self.quarantine: list[dict[str, str]] = []
         self.counts: Counter[str] = Counter()
+        self.read_from: Counter[str] = Counter()
         self.fallbacks: Counter[str] = Counter()
         self.waiting: list[dict[str, str]] = []
         self.notes: list[str] = []
@@ -65,10 +67,12 @@ class Sink:
         """Handle one record of a file. Any structural surprise inside puts it into quarantine, with where and why."""
         draft, name = Draft(), Path(file).name
         self.counts["read"] += 1
+        self.read_from[name] += 1
         try:
             yield draft
             self._keep(draft)
         except Waiting as e:
+            self._keep(Draft(items=draft.items))  # the documents that did come are still there to be found
             self.counts["waiting"] += 1
             self.waiting.append({"file": name, "record": record, "reason": str(e)})
         except Unusable as e:
@@ -86,16 +90,18 @@ class Sink:
     def reject(self, file: Path | str, record: str, reason: str) -> None:
         """Quarantine a record that could not even be parsed."""
         self.counts["read"] += 1
+        self.read_from[Path(file).name] += 1
         self._reject(Path(file).name, record, reason)
 
     def _keep(self, draft: Draft) -> None:
         for q in draft.questions:
             if q.id in self.questions:
                 raise Unusable(f"duplicate question id {q.id!r}; the first one read is kept")
-            for text in (q.id, q.question, *q.answers):
-                _encodable(text)
+            _encodable(q)
         for i in draft.items:
             held = self.items.get(i.id)
+            if held is None:
+                _encodable(i)
             if held is not None and held.content_digest() != i.content_digest():
                 raise Unusable(f"duplicate item id {i.id!r} with other content; the first one read is kept")
         known = {i.id for i in draft.items}
@@ -108,9 +114,10 @@ class Sink:
         self.annotations.extend(draft.annotations)
 
 
-def _encodable(text: str) -> None:
+def _encodable(value: Any) -> None:
+    """Refuse a string, item or question that holds what UTF-8 cannot."""
     try:
-        text.encode("utf-8")
+        (value if isinstance(value, str) else repr(value) + json.dumps(dataclasses.astuple(value), ensure_ascii=False)).encode("utf-8")
     except UnicodeEncodeError:
         raise Unusable("a lone surrogate in the text: it cannot be written as UTF-8") from None
 
@@ -147,6 +154,8 @@ def load_json(path: Path) -> Any:
         return json.loads(data.decode("utf-8-sig"))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except OSError as e:
+        raise DataError(f"{path}: cannot be read: {e.strerror}") from None
     except UnicodeDecodeError as e:
         raise DataError(f"{path}: byte {e.start} is not UTF-8; re-download the file or convert it to UTF-8") from None
     except json.JSONDecodeError as e:
@@ -167,7 +176,7 @@ def load_json_list(path: Path) -> list[Any]:
 def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
     """Records of a JSON Lines file (plain or .gz) with their place ``line N``; broken lines go to quarantine.
 
-    Reads line by line in bounded memory; a line over 64 MiB or a damaged gzip tail is quarantined, not loaded.
+    Reads line by line in bounded memory; a line over 64 MiB is quarantined, not loaded. DataError where a .gz is damaged.
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
@@ -177,14 +186,15 @@ def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
                 number += 1
                 try:
                     line = f.readline(MAX_LINE_BYTES + 1)
-                except (EOFError, OSError, zlib.error) as e:
-                    sink.reject(path, f"line {number}", f"the compressed file is damaged from here on: {e}")
-                    return
+                except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+                    raise DataError(f"{path}: the compressed file is damaged after line {number - 1}: {e}; download it again") from None
                 if not line:
                     return
                 if len(line) > MAX_LINE_BYTES:
-                    sink.reject(path, f"line {number}", f"longer than {MAX_LINE_BYTES >> 20} MiB; the rest of the file is not read")
-                    return
+                    sink.reject(path, f"line {number}", f"longer than {MAX_LINE_BYTES >> 20} MiB")
+                    while line and not line.endswith(b"\n"):
+                        line = f.readline(MAX_LINE_BYTES)
+                    continue
                 if not line.strip():
                     continue
                 try:
@@ -195,6 +205,8 @@ def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
                     sink.reject(path, f"line {number}", f"not valid JSON: {str(e)[:120]}")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except OSError as e:
+        raise DataError(f"{path}: cannot be read: {e.strerror or e}") from None
 
 
 def text_of(value: Any, what: str, *, empty: bool = False) -> str:

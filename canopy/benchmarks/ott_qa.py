@@ -39,6 +39,7 @@ class Tables:
         self.benchmark = benchmark
         self._tables, self._requests = ({unicodedata.normalize("NFC", p.stem): p for p in sorted(folder.glob("*.json"))}
                                         for folder in (tables, requests))
+        self.broken: dict[str, dict[str, str]] = {}
         self.load = lru_cache(maxsize=None)(self._load)
 
     def ids(self) -> list[str]:
@@ -47,17 +48,21 @@ class Tables:
 
     def _load(self, table_id: str) -> tuple[Item, list[list[list[str]]], dict[str, Item]]:
         """A table as an item, its cells' links, and its passages by link. Unusable where a file is broken."""
-        path = self._tables.get(unicodedata.normalize("NFC", table_id))
+        table_id = unicodedata.normalize("NFC", table_id)
+        path = self._tables.get(table_id)
         if path is None:
             raise Waiting(f"table {table_id!r} has no file in {TABLES.rsplit('/', 1)[-1]}")
         try:
             raw = load_json(path)
-            request = self._requests.get(path.stem)
+            request = self._requests.get(unicodedata.normalize("NFC", path.stem))
             passages = load_json(request) if request else {}
         except DataError as e:
             raise Unusable(str(e)) from None
         if not isinstance(raw, dict) or not isinstance(passages, dict):
             raise Unusable(f"{path.name}: an object is expected")
+        for cell in (c for r in [raw["header"], *raw["data"]] for c in r):
+            if not (isinstance(cell, list) and len(cell) == 2 and isinstance(cell[1], list)):
+                raise Unusable(f"table {table_id!r}: a cell is [text, [links]], not {str(cell)[:60]!r}")
         header = tuple(text_of(c[0], "a header cell", empty=True) for c in raw["header"])
         rows = tuple(tuple(text_of(c[0], "a cell", empty=True) for c in r) for r in raw["data"])
         if not rows or not any(c.strip() for r in rows for c in r):
@@ -70,7 +75,11 @@ class Tables:
                      section=text_of(raw.get("section_title") or "", "section_title", empty=True), header=header, rows=rows, source=path.name)
         found = {}
         for link, text in passages.items():
-            if isinstance(text, str) and text.strip() and "\x00" not in text:
+            try:
+                text_of(text, f"passage {link!r}")
+            except Unusable as e:
+                self.broken.setdefault(table_id, {})[link] = str(e)
+            else:
                 title = link.rsplit("/", 1)[-1].replace("_", " ")
                 found[link] = Item(item_id(self.benchmark, title, link, text), self.benchmark, "text", title=title, text=text, source=link)
         return table, links, found
@@ -94,6 +103,8 @@ def read_release(raw: Path, sink: Sink, tables: Tables) -> None:
             with sink.record(path, name) as draft:
                 map_record(record, split, sink.benchmark, tables, draft)
     for table_id in tables.ids():
+        for link, reason in tables.broken.get(table_id, {}).items():
+            sink.reject(f"{table_id}.json", link, reason)
         if f"{sink.benchmark}/table/{table_id}" in sink.items:
             continue
         with sink.record(f"{table_id}.json", table_id) as draft:

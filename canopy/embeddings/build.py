@@ -98,20 +98,22 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
             members.sort(key=lambda i: i.id)
             requests = [node_request(i, branching, segment_seconds) for i in members]
             keys = np.concatenate([encoder.node_keys(r) for r in requests]) if requests else np.zeros((0, 16), np.uint8)
-            if _unchanged(target, number, keys):
+            sound = _sound(target, number)
+            if sound and np.array_equal(np.load(target / keys_name(number)), keys):
                 for name in (shard_name(number), keys_name(number)):
-                    os.link(target / name, out / name)
+                    _place(target / name, out / name)
                 counts.shards_kept += 1
                 advance(len(keys))
             else:
-                counts.encoded += _write_shard(out, work, [target, work], number, requests, keys, encoder, advance)
+                counts.encoded += _write_shard(out, work, [target, work] if sound else [work], number, requests, keys, encoder, advance)
                 counts.shards_written += 1
             row = 0
             for r in requests:
                 rows.append({"item_id": r.item.id, "shard": number, "row": row, "fragments": r.leaves.count, "nodes": len(r.lo)})
                 row += len(r.lo)
             counts.nodes += row
-            listed.append({"file": shard_name(number), "nodes": row, "items": len(members), "sha256": _digest(out / shard_name(number))})
+            listed.append({"file": shard_name(number), "nodes": row, "items": len(members), "sha256": _digest(out / shard_name(number)),
+                           "keys_sha256": _digest(out / keys_name(number))})
         rows.sort(key=lambda r: r["item_id"])
         write_table(out / "items.parquet", rows, ROWS_SCHEMA)
         write_json(out / "manifest.json", {
@@ -126,13 +128,21 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
-def _unchanged(target: Path, number: int, keys: np.ndarray) -> bool:
-    """Whether the last good store's shard holds just these keys in this order, and its vectors are what its manifest says."""
+def _sound(target: Path, number: int) -> bool:
+    """Whether the last good store's shard is what its manifest says; a damaged one is never read from."""
     try:
-        listed = json.loads((target / "manifest.json").read_bytes())["shards"][number]["sha256"]
-        return np.array_equal(np.load(target / keys_name(number)), keys) and _digest(target / shard_name(number)) == listed
-    except (OSError, ValueError, KeyError, IndexError):
+        listed = json.loads((target / "manifest.json").read_bytes())["shards"][number]
+        return all(_digest(target / name) == listed[key] for name, key in ((shard_name(number), "sha256"), (keys_name(number), "keys_sha256")))
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
         return False
+
+
+def _place(source: Path, target: Path) -> None:
+    """The same file under another name; a copy where the file system has no hard links between the two."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _write_shard(out: Path, work: Path, held: Sequence[Path], number: int, requests: Sequence[NodeRequest], keys: np.ndarray,
@@ -155,10 +165,14 @@ def _write_shard(out: Path, work: Path, held: Sequence[Path], number: int, reque
         for own, found in zip(where, encoder.encode_nodes(part), strict=True):
             vectors[own] = found
             advance(len(own))
-    for name, array in ((keys_name(number), keys), (shard_name(number), vectors)):
+    # Keys go first and come last: where a kill strikes between the two, there are no keys, and vectors without keys are not held.
+    (work / keys_name(number)).unlink(missing_ok=True)
+    for name, array in ((shard_name(number), vectors), (keys_name(number), keys)):
         beside = work / f"{name}.building"
         with open(beside, "wb") as f:
             np.save(f, array)
+            f.flush()
+            os.fsync(f.fileno())
         os.replace(beside, work / name)
-        os.link(work / name, out / name)
+        _place(work / name, out / name)
     return len(missing)

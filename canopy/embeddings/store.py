@@ -53,7 +53,7 @@ class NodeStore:
         self.item_ids: list[str] = rows["item_id"].to_pylist()
         self._shard, self._row, self._fragments, self._nodes = (rows[c].to_numpy() for c in ("shard", "row", "fragments", "nodes"))
         self._where = {i: n for n, i in enumerate(self.item_ids)}
-        self._open = lru_cache(maxsize=None)(lambda s: np.load(path / shard_name(s), mmap_mode="r"))
+        self._open = lru_cache(maxsize=None)(self._load)
 
     @classmethod
     def open(cls, path: Path, *, digest: str | None = None) -> NodeStore:
@@ -71,11 +71,23 @@ class NodeStore:
             manifest = json.loads(raw)
         except (OSError, ValueError):
             raise DataError(f"{path}: no finished node store there; run `canopy run`") from None
-        if manifest.get("format") != FORMAT:
-            raise DataError(f"{path}: node store of format {manifest.get('format')}, this version reads {FORMAT}; run `canopy run`")
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise DataError(f"{path}: node store of another format; this version reads {FORMAT}; run `canopy run`")
         if digest is not None and manifest["digest"] != digest:
             raise EncoderMismatch(f"{path}: made by encoder {manifest['digest'][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
-        return cls(path, manifest, hashlib.sha256(raw).hexdigest())
+        try:
+            return cls(path, manifest, hashlib.sha256(raw).hexdigest())
+        except (OSError, KeyError, TypeError, pa.ArrowException) as e:
+            raise DataError(f"{path}: the node store is damaged ({type(e).__name__}: {str(e)[:100]}); run `canopy run --force node_embeddings`") from None
+
+    def _load(self, shard: int) -> np.ndarray:
+        try:
+            vectors = np.load(self.path / shard_name(shard), mmap_mode="r")
+        except (OSError, ValueError, EOFError) as e:
+            raise DataError(f"{self.path / shard_name(shard)}: cannot be read ({e}); run `canopy run --force node_embeddings`") from None
+        if vectors.shape != (self.manifest["shards"][shard]["nodes"], self.dimension):
+            raise DataError(f"{self.path / shard_name(shard)}: holds {vectors.shape}, not what its manifest says; run `canopy run --force node_embeddings`")
+        return vectors
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._where

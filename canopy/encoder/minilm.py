@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAME = "all-MiniLM-L6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIMENSION = 384
-_FORMAT = 1  # raised whenever words, tokens or pooling change what the same item's vector is
+_FORMAT = 3  # raised whenever words, tokens or pooling change what the same item's vector is
 
 
 def model_folder() -> Path:
@@ -185,8 +185,9 @@ class MiniLMEncoder:
         import torch
 
         windows = cut_windows([len(t.ids) for t in tokens], self.window - 2, self.overlap)
-        parts: list[Any] = []
+        parts: list[torch.Tensor] = []
         where: list[np.ndarray] = []
+        total: torch.Tensor | None = None
         for batch in batch_windows(windows, self.batch_tokens):
             width = max(windows[w].end - windows[w].start for w in batch) + 2
             ids = np.zeros((len(batch), width), dtype=np.int64)
@@ -205,4 +206,11 @@ class MiniLMEncoder:
             picked = slot >= 0
             parts.append(states[torch.from_numpy(picked)])
             where.append(slot[picked])
+            if torch.is_inference_mode_enabled():
+                # Without gradients a batch's token states are added up at once: memory grows with nodes, not with tokens.
+                added = sum_by_fragment(parts.pop(), torch.from_numpy(where.pop()), slots) if total is None else \
+                    total.index_add_(0, torch.from_numpy(where.pop()), parts.pop())
+                total = added
+        if total is not None:
+            return total
         return sum_by_fragment(torch.cat(parts), torch.from_numpy(np.concatenate(where)), slots)

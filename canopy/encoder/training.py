@@ -84,9 +84,9 @@ def epoch_batches(examples: Sequence[Example], size: int, seed: int, epoch: int)
     return [order[start:start + size] for start in range(0, len(order), size)]
 
 
-def fingerprint(examples: Sequence[Example], settings: Training, encoder_digest: str) -> str:
+def fingerprint(examples: Sequence[Example], settings: Training, encoder_digest: str, batch_tokens: int) -> str:
     """Names a training run: a checkpoint of any other run is not resumed."""
-    digest = hashlib.sha256(json.dumps([settings.model_dump(mode="json"), encoder_digest]).encode())
+    digest = hashlib.sha256(json.dumps([settings.model_dump(mode="json"), encoder_digest, batch_tokens]).encode())
     for e in examples:
         digest.update(json.dumps([e.question, e.request.item.content_digest(), e.request.lo.tolist(), e.request.hi.tolist(), e.pairs,
                                   e.decision], ensure_ascii=False).encode("utf-8", "surrogatepass"))
@@ -165,8 +165,10 @@ def train_adapter(encoder: MiniLMEncoder, examples: Sequence[Example], settings:
     trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
     optimiser = torch.optim.AdamW(list(trained.values()), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     saved = work / "checkpoint.pt"
-    mark = fingerprint(examples, settings, encoder.digest)
+    mark = fingerprint(examples, settings, encoder.digest, encoder.batch_tokens)
     curve = _resume(saved, mark, trained, optimiser)
+    for done in curve:
+        report(int(done["step"]), steps, done["loss"], done["learning_rate"])
     was = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True)
     try:
@@ -213,13 +215,14 @@ def _resume(path: Path, mark: str, trained: Mapping[str, torch.Tensor], optimise
 
     try:
         held = torch.load(path, weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError):
-        return []
-    if held.get("mark") != mark:
+        if held["mark"] != mark or {n: w.shape for n, w in held["weights"].items()} != {n: p.shape for n, p in trained.items()}:
+            return []
+        curve, state = list(held["curve"]), held["random"]
+        optimiser.load_state_dict(held["optimiser"])
+    except Exception:  # whatever a cut or foreign file raises means the same: there is nothing to resume
         return []
     with torch.no_grad():
         for name, weight in held["weights"].items():
             trained[name].copy_(weight)
-    optimiser.load_state_dict(held["optimiser"])
-    torch.set_rng_state(held["random"])
-    return list(held["curve"])
+    torch.set_rng_state(state)
+    return curve

@@ -63,9 +63,10 @@ class ItemIndex:
 
         faiss.write_index(self._cpu, str(out / "index.faiss"))
         pq.write_table(pa.table({"item_id": pa.array(self.ids, pa.string())}), out / "ids.parquet", compression="zstd")
+        sums = {f"{name}_sha256": hashlib.sha256((out / file).read_bytes()).hexdigest() for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
         write_json(out / "manifest.json", {
-            "format": FORMAT, "digest": self.digest, "dimension": self.dimension, "items": len(self.ids), "metric": "inner product",
-            "quantisation": "fp16", "sha256": hashlib.sha256((out / "index.faiss").read_bytes()).hexdigest()})
+            **sums, "format": FORMAT, "digest": self.digest, "dimension": self.dimension, "items": len(self.ids), "metric": "inner product",
+            "quantisation": "fp16"})
 
     @classmethod
     def open(cls, path: Path, *, dimension: int, digest: str, device: str = "cpu") -> ItemIndex:
@@ -84,12 +85,17 @@ class ItemIndex:
 
         try:
             manifest = json.loads((path / "manifest.json").read_bytes())
-        except (OSError, ValueError):
+            found = {name: hashlib.sha256((path / file).read_bytes()).hexdigest() for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
+            whole = manifest["format"] == FORMAT and all(manifest[f"{name}_sha256"] == sum_ for name, sum_ in found.items())
+            known = manifest["digest"], manifest["dimension"]
+        except (OSError, ValueError, KeyError, TypeError):
             raise DataError(f"{path}: no finished index there; run `canopy run`") from None
-        if manifest["digest"] != digest:
-            raise EncoderMismatch(f"{path}: built with encoder {manifest['digest'][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
-        if manifest["dimension"] != dimension:
-            raise EncoderMismatch(f"{path}: vectors of {manifest['dimension']} dimensions, the encoder gives {dimension}; run `canopy run --stale`")
+        if not whole:
+            raise DataError(f"{path}: cannot be read: its files are not those of its manifest; run `canopy run --force item_index`")
+        if known[0] != digest:
+            raise EncoderMismatch(f"{path}: built with encoder {known[0][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
+        if known[1] != dimension:
+            raise EncoderMismatch(f"{path}: vectors of {known[1]} dimensions, the encoder gives {dimension}; run `canopy run --stale`")
         try:
             index = faiss.read_index(str(path / "index.faiss"))
         except RuntimeError as e:
@@ -126,7 +132,10 @@ def _to_gpus(index: Any) -> Any:
         raise DeviceError("index.device is cuda but this FAISS has no GPU support; install `canopy-rag[gpu]` (faiss-gpu) or set index.device: cpu")
     if faiss.get_num_gpus() == 0:
         raise DeviceError("index.device is cuda but no GPU is visible; check nvidia-smi or set index.device: cpu")
+    # FAISS shards a flat index over several GPUs but leaves a scalar-quantised one on the CPU; the values are fp16 already, so nothing is lost.
+    flat = faiss.IndexFlatIP(index.d)
+    flat.add(index.reconstruct_n(0, index.ntotal))
     options = faiss.GpuMultipleClonerOptions()
     options.shard = True
     options.useFloat16 = True
-    return faiss.index_cpu_to_all_gpus(index, co=options)
+    return faiss.index_cpu_to_all_gpus(flat, co=options)

@@ -7,6 +7,7 @@ from collections import Counter
 
 from canopy.atomic import replace_directory
 from canopy.config import Config
+from canopy.errors import DataError
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.split import SPLIT_SCHEMA, components, split_questions
 from canopy.items import Question, read_annotations, read_items, read_questions, write_table
@@ -51,11 +52,22 @@ def choose_split(questions: list[Question], component: dict[str, int], config: C
     """The split that the data brings (every question says train or test, or ``split.use_official``), else our own by component.
 
     An official split may share gold items between its sides; the stage's validation then stops the run and says so.
+
+    Raises
+    ------
+    DataError
+        Where only some questions say train or test, or the official split is asked for and a question has none.
     """
-    official = {q.id: {"dev": "test", "validation": "test"}.get(q.split, q.split) for q in questions}
-    explicit = bool(questions) and all(q.split in ("train", "test") for q in questions) and len({q.split for q in questions}) == 2
-    if explicit or (config.split.use_official and all(s in ("train", "test") for s in official.values())):
-        return official
+    said = [q for q in questions if q.split in ("train", "test")]
+    bare = [q for q in questions if q.split not in ("train", "test", "dev", "validation")]
+    if config.split.use_official and bare:
+        raise DataError(f"split.use_official is set, but {len(bare)} of {len(questions)} questions have no split, the first {bare[0].id!r}")
+    # HotpotQA's and OTT-QA's own files say train and dev; only a folder of the user's says test.
+    if any(q.split == "test" for q in questions) and len(said) < len(questions):
+        silent = next(q.id for q in questions if q.split not in ("train", "test"))
+        raise DataError(f"{len(said)} of {len(questions)} questions say train or test; {silent!r} does not: give a split to all or to none")
+    if config.split.use_official or (questions and len(said) == len(questions) and any(q.split == "test" for q in questions)):
+        return {q.id: {"dev": "test", "validation": "test"}.get(q.split, q.split) for q in questions}
     return split_questions(component, config.split.test_share, config.split.seed)
 
 

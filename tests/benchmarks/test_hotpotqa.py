@@ -55,6 +55,7 @@ def test_mirror_form_gives_the_same(tmp_path):
 def test_odd_records(tmp_path, change, kind, words):
     sink = ingest(tmp_path, [{**RECORD, **change}, {**RECORD, "_id": "good"}])
     assert sink.counts[kind] == 1 and sink.counts["mapped"] == 1
+    assert {i.title for i in sink.items.values()} >= {"Boats & Oars", "Shore"}
     told = {"fallback": list(sink.fallbacks), "waiting": [w["reason"] for w in sink.waiting], "quarantined": [q["reason"] for q in sink.quarantine]}[kind]
     assert words in told[0]
 

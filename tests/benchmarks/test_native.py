@@ -174,6 +174,59 @@ def test_too_many_bad_records_stop_the_run_and_keep_the_last_good_output(tmp_pat
     assert "text is empty" in (tmp_path / "ws" / ".canopy" / "work" / "benchmark" / "mine-quarantine.jsonl").read_text()
 
 
+@pytest.mark.parametrize(("splits", "official", "want"), [
+    (["train", "test", "train"], False, ["train", "test", "train"]),
+    (["test", "test", "test"], False, ["test", "test", "test"]),
+    (["train", "dev", "train"], True, ["train", "test", "train"]),
+    (["train", "test", ""], False, "give a split to all or to none"),
+    (["train", "", "dev"], True, "have no split"),
+])
+def test_whose_split_is_used(splits, official, want):
+    from canopy.items import Question
+    from canopy.stages.gold_spans import choose_split
+
+    config = Config.model_validate({"benchmarks": {"b": {"adapter": "native", "path": "."}}, "split": {"use_official": official}})
+    questions = [Question(f"q{n}", "b", "?", split=s) for n, s in enumerate(splits)]
+    if isinstance(want, str):
+        with pytest.raises(DataError, match=want):
+            choose_split(questions, {q.id: n for n, q in enumerate(questions)}, config)
+    else:
+        assert list(choose_split(questions, {q.id: n for n, q in enumerate(questions)}, config).values()) == want
+
+
+@pytest.mark.parametrize(("data", "words"), [(b"1\n00:00:01,000 --> 00:00:02,000\nCaf\xe9\n", "not UTF-8"), (b"WEBVTT\n\n1 --> 2\nx\n", "no cue could be read")])
+def test_subtitles_that_cannot_be_read_are_named(tmp_path, data, words):
+    write(tmp_path)
+    (tmp_path / "media" / "a.vtt").write_bytes(data)
+    sink = ingest(tmp_path)
+    assert sink.counts["quarantined"] == 2 and words in sink.quarantine[0]["reason"]  # the video, and the question about it
+
+
+def test_utf16_subtitles_and_cues_past_the_end(tmp_path):
+    write(tmp_path)
+    (tmp_path / "media" / "a.vtt").write_bytes(VTT.replace("00:00:40", "00:01:10").encode("utf-16"))
+    video = ingest(tmp_path).items["mine/v"]
+    assert [c.text for c in video.cues] == ["Pick the leaves & wait.", "Roll them."] and video.cues[1].start < video.duration
+
+
+def test_many_good_items_do_not_hide_bad_questions(tmp_path):
+    items = [{"id": f"t{n}", "modality": "text", "text": "A sentence."} for n in range(1000)]
+    raw = write(tmp_path / "raw", items, [{"id": f"q{n}", "question": "" if n < 10 else "Why?", "answers": ["a"]} for n in range(30)])
+    with pytest.raises(DataError, match=r"10 of 30 records of questions\.jsonl cannot be used"):
+        stage(raw, tmp_path)
+
+
+def test_a_damaged_gzip_is_named(tmp_path):
+    import gzip
+
+    from canopy.benchmarks.base import iterate_jsonl
+
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1}\n' * 5000)[:-20])
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz: the compressed file is damaged"):
+        list(iterate_jsonl(path, Sink("b", tmp_path)))
+
+
 def test_missing_folders_and_files_are_named(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         stage(tmp_path / "gone", tmp_path)

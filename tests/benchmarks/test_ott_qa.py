@@ -91,6 +91,23 @@ def test_traced_file_wins_over_the_plain_one(tmp_path):
     assert ingest(tmp_path, [RECORD]).counts["read"] == 1
 
 
+@pytest.mark.parametrize("bad", [3, "", "a\x00b", "\ud800"], ids=["number", "empty", "NUL", "surrogate"])
+def test_a_passage_that_cannot_be_used_is_quarantined(tmp_path, bad):
+    sink = ingest(tmp_path, [RECORD], passages={**PASSAGES, "/wiki/Ayr": bad})
+    assert [(q["file"], q["record"]) for q in sink.quarantine] == [("Cup_0.json", "/wiki/Ayr")]
+    assert sink.counts["mapped"] == 1 and sum(i.modality == "text" for i in sink.items.values()) == 2
+
+
+def test_a_cell_must_be_text_and_links(tmp_path):
+    sink = ingest(tmp_path, [RECORD], table={**TABLE, "header": ["Club", "", "Club"]})
+    assert not sink.items and "a cell is [text, [links]]" in sink.quarantine[0]["reason"]
+
+
+def test_decomposed_file_names_keep_their_passages(tmp_path):
+    sink = ingest(tmp_path, [{**RECORD, "table_id": "Caf\u00e9_0"}], table_id="Cafe\u0301_0")
+    assert sink.counts["mapped"] == 1 and len(sink.items) == 4
+
+
 def test_names_with_unusual_characters(tmp_path):
     name = "2016–17_Ligue_1:_“A”,_l'été_5"
     sink = ingest(tmp_path, [{**RECORD, "table_id": name}], table_id=name)

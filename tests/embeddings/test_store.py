@@ -100,6 +100,44 @@ def test_a_damaged_shard_is_encoded_anew(encoder, tmp_path):
     assert len(np.load(tmp_path / "store" / keys_name(0))) == 60
 
 
+def test_a_shard_with_one_flipped_bit_is_not_read_from(encoder, tmp_path):
+    build(tmp_path, ITEMS, encoder, shards=1)
+    path = tmp_path / "store" / shard_name(0)
+    want = path.read_bytes()
+    path.write_bytes(want[:-1] + bytes([want[-1] ^ 1]))
+    assert build(tmp_path, ITEMS, Counting(encoder), shards=1).encoded == 60
+    assert path.read_bytes() == want
+
+
+def test_vectors_of_another_encoder_are_never_taken_for_ours(encoder, tmp_path, monkeypatch):
+    """Two builds killed in a row, the second between writing a shard's vectors and its keys."""
+    other = MiniLMEncoder("one_pass", window=128)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path, ITEMS, Counting(other, die_after=30), shards=2)
+    assert (tmp_path / "work" / keys_name(0)).exists()
+    real = np.save
+
+    def killed(f, array):
+        if array.dtype == np.uint8:
+            raise KeyboardInterrupt
+        real(f, array)
+
+    monkeypatch.setattr(np, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path, ITEMS, encoder, shards=2)
+    monkeypatch.undo()
+    assert build(tmp_path, ITEMS, Counting(encoder), shards=2).encoded == 60
+
+
+def test_an_incremental_store_is_close_to_a_fresh_one(encoder, tmp_path):
+    """Encoded beside other items a vector may differ in the last digit of fp16, no more."""
+    build(tmp_path / "a", ITEMS[:5], encoder)
+    build(tmp_path / "a", ITEMS, encoder)
+    build(tmp_path / "b", ITEMS, encoder)
+    a, b = (NodeStore.open(tmp_path / x / "store") for x in "ab")
+    assert all(np.allclose(a.vectors(i).astype(np.float32), b.vectors(i).astype(np.float32), atol=3e-4) for i in a.item_ids)
+
+
 def test_what_does_not_fit_is_refused_when_opened(encoder, tmp_path):
     build(tmp_path, ITEMS[:2], encoder)
     with pytest.raises(EncoderMismatch, match="canopy run --stale"):

@@ -66,9 +66,11 @@ def test_training_learns_resumes_at_the_same_bytes_and_leaves_f0_alone(encoder, 
     with pytest.raises(Killed):
         train_adapter(encoder, made, SETTINGS, tmp_path / "b", die)
     torch.rand(7)  # whatever the process drew since must not matter
+    weights = torch.load(tmp_path / "b" / "checkpoint.pt", weights_only=True)
+    assert len(weights["curve"]) == 4
     seen = []
     again, resumed = train_adapter(encoder, made, SETTINGS, tmp_path / "b", lambda s, *_: seen.append(s))
-    assert seen[0] == 5 and resumed == curve
+    assert seen == [*range(1, len(curve) + 1)] and resumed == curve  # steps 1 to 4 are told again from the checkpoint
     save_adapter(again, tmp_path / "two")
     assert adapter_digest(tmp_path / "one") == adapter_digest(tmp_path / "two")
 
@@ -95,4 +97,6 @@ def test_a_checkpoint_of_another_run_is_not_resumed(encoder, tmp_path):
     assert (tmp_path / "checkpoint.pt").is_file()
     seen = []
     train_adapter(encoder, made, settings.model_copy(update={"seed": 99}), tmp_path, lambda s, *_: seen.append(s))
-    assert seen[0] == 1
+    assert seen == [1, 2, 3, 4]
+    (tmp_path / "checkpoint.pt").write_bytes(b"cut short")
+    train_adapter(encoder, made, settings, tmp_path)

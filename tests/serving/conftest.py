@@ -22,6 +22,8 @@ from canopy.config import load_config
 from canopy.model_parts import read_parts
 from serving.bundle import export_bundle
 
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the loopback is never behind the user's proxy
+
 
 @pytest.fixture(scope="session")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -45,7 +47,7 @@ class Server:
     def status(self, path: str) -> int:
         """Status code of a GET; 0 where nothing answers."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+            with DIRECT.open(self.url + path, timeout=20) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as e:
             return e.code
