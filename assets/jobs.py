@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from orchestration.resources import WorkspaceResource
+from orchestration.resources import WorkspaceResource, tag_process
 
 
 class _Log(io.TextIOBase):
@@ -29,6 +29,7 @@ def sweep_stale(context: dg.OpExecutionContext, workspace: WorkspaceResource) ->
     from canopy.errors import CanopyError
     from orchestration.sweep import sweep
 
+    tag_process(context)
     try:
         done = sweep(Path(workspace.path), console=Console(file=_Log(context), width=200, color_system=None))
     except CanopyError as e:

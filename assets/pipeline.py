@@ -9,7 +9,7 @@ from assets.checks import check_results, check_specs
 from assets.metadata import describe_outcome
 from assets.presentation import group, kinds
 from orchestration.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version
-from orchestration.resources import FORCE_TAG, WorkspaceResource
+from orchestration.resources import FORCE_TAG, WorkspaceResource, tag_process
 
 
 def _dependencies(graph: Graph, specs: list[StageSpec]) -> list[dg.AssetDep]:
@@ -34,6 +34,7 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
         from canopy.errors import CanopyError
         from canopy.stages.base import Paths
 
+        tag_process(context)
         partition = context.partition_key if partitions else None
         name = f"{base}@{partition}" if partition else base
         try:

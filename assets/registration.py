@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.presentation import group, kinds
 from orchestration.lineage import Graph
-from orchestration.resources import WorkspaceResource
+from orchestration.resources import WorkspaceResource, tag_process
 
 NAME = "registered_model"
 _NEEDS = ("node_encoder", "item_index", "evaluation", "report")
@@ -24,6 +24,7 @@ def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
         from canopy.errors import CanopyError
         from orchestration.registry import CHALLENGER, MODEL, register_candidate
 
+        tag_process(context)
         try:
             version = register_candidate(Path(workspace.path), {"dagster.run_id": context.run_id})
         except CanopyError as e:

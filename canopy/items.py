@@ -47,6 +47,8 @@ class Item:
         Image and video items: path of the file, relative to the benchmark's output or raw folder.
     duration : float
         Video items: length in seconds.
+    cues : tuple of Cue
+        Video items: subtitles, sorted by start.
     words : str
         Text read off an image (OCR), empty where none was read.
     """

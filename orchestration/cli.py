@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,11 +65,8 @@ def run(
     console = Console()
     set_params(root, assign or [])
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
-    try:
+    with _stoppable():
         done = sweep(root, select=_split(select or []), force=_split(force or []), console=console)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("stopped; what was finished is kept, and `canopy run` goes on from there", style="yellow")
-        raise typer.Exit(130) from None
     _conclude(root, done, console)
 
 
@@ -92,12 +90,13 @@ def demo(
 
     root, console = _workspace(data, _split([benchmarks]), workspace), Console()
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
-    done = sweep(root, console=console)
-    verdict = promote(root, export=lambda version: bundle_of(root, version))
-    show_verdict(verdict)
-    if verdict.outcome == "refused" and not verdict.champion:
-        raise CanopyError("the new model did not beat f0 and there is no champion to serve; the gates above say why")
-    deploy_and_ask(root, console)
+    with _stoppable():
+        done = sweep(root, console=console)
+        verdict = promote(root, export=lambda version: bundle_of(root, version))
+        show_verdict(verdict)
+        if verdict.outcome == "refused" and not verdict.champion:
+            raise CanopyError("the new model did not beat f0 and there is no champion to serve; the gates above say why")
+        deploy_and_ask(root, console)
     _conclude(root, done, console, closing(root))
 
 
@@ -157,6 +156,16 @@ def doctor(workspace: Workspace = None) -> None:
         raise typer.Exit(1)
 
 
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Ctrl-C, and what counts as one, ends the command with a word about what is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped; what was finished is kept, and `canopy run` goes on from there", style="yellow")
+        raise typer.Exit(130) from None
+
+
 def _split(lists: list[str]) -> list[str]:
     return [name for text in lists for name in re.split(r"[,\s]+", text) if name]
 
@@ -209,8 +218,10 @@ def main() -> None:
     """Run the program; an error that a user can act on is one red line and exit code 1."""
     prepare_environment()
     from orchestration.cli_model import register
+    from orchestration.processes import end_like_ctrl_c
 
     register(app)
+    end_like_ctrl_c()
     try:
         app()
     except CanopyError as e:

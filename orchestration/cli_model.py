@@ -103,7 +103,14 @@ def serve(
 
       curl -s localhost:3001/compress -H 'content-type: application/json' -d '{"question": "...", "k": 3}'
     """
-    from orchestration.deployment import bundle_of, check_port, describe_bundle, resolve_version, serve_command, service_environment
+    from orchestration.deployment import (
+        bundle_of,
+        check_port,
+        describe_bundle,
+        resolve_version,
+        serve_command,
+        service_environment,
+    )
     from orchestration.workspace import code_root
 
     root = _enter(workspace)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +19,8 @@ from rich.markup import escape
 from canopy.config import load_config
 from canopy.errors import CanopyError
 from orchestration.deployment import build_bento, bundle_of, resolve_version, service_environment
+from orchestration.loopback import open_local
+from orchestration.processes import start_group, stop_groups
 from orchestration.workspace import code_root
 
 START_SECONDS = 180.0
@@ -32,9 +32,9 @@ def first_question(workspace: Path) -> str:
 
     for benchmark in load_config(workspace / "params.yaml").benchmarks:
         data = workspace / "data"
-        test = pq.read_table(data / "gold_spans" / benchmark / "splits.parquet", filters=[("split", "=", "test")])["question_id"].to_pylist()
+        test = set(pq.read_table(data / "gold_spans" / benchmark / "splits.parquet", filters=[("split", "=", "test")])["question_id"].to_pylist())
         asked = pq.read_table(data / "benchmark" / benchmark / "questions.parquet", columns=["id", "question"]).to_pylist()
-        found = next((q["question"] for q in asked if q["id"] in set(test)), None)
+        found = next((q["question"] for q in asked if q["id"] in test), None)
         if found:
             return found
     raise CanopyError(f"{workspace}: no test question to show")
@@ -51,7 +51,7 @@ def served_bento(workspace: Path, tag: str) -> Iterator[str]:
     env = {k: v for k, v in service_environment(workspace).items() if k not in ("PYTHONPATH", "CANOPY_BUNDLE", "CANOPY_API_KEY")}
     command = [sys.executable, "-m", "bentoml", "serve", tag, "--host", "127.0.0.1", "--port", str(port)]
     with open(log, "wb") as out:
-        process = subprocess.Popen(command, env=env, stdout=out, stderr=subprocess.STDOUT, cwd=workspace / ".canopy", start_new_session=True)
+        process = start_group(command, env=env, stdout=out, cwd=workspace / ".canopy")
     try:
         address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + START_SECONDS
         while not _ready(address):
@@ -60,38 +60,32 @@ def served_bento(workspace: Path, tag: str) -> Iterator[str]:
             time.sleep(0.5)
         yield address
     finally:
-        _stop(process)
+        stop_groups([process])
 
 
 def _ready(address: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{address}/readyz", timeout=2) as answer:
+        with open_local(f"{address}/readyz", timeout=2) as answer:
             return answer.status == 200
-    except (urllib.error.URLError, OSError):
+    except OSError:
         return False
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    import signal
-
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, sign)
-        except ProcessLookupError:
-            break
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
-
-
 def ask(address: str, question: str, k: int = 3) -> dict[str, Any]:
-    """POST one question to /compress."""
+    """POST one question to /compress.
+
+    Raises
+    ------
+    CanopyError
+        Where the service answers with an error or not at all.
+    """
     body = json.dumps({"question": question, "k": k}).encode()
     request = urllib.request.Request(f"{address}/compress", body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=120) as answer:
-        return json.loads(answer.read())
+    try:
+        with open_local(request, timeout=120) as answer:
+            return json.loads(answer.read())
+    except (OSError, ValueError) as e:
+        raise CanopyError(f"{address}/compress: {e}; its log is .canopy/demo-service.log in the workspace") from None
 
 
 def deploy_and_ask(workspace: Path, console: Console) -> None:

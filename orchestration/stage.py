@@ -142,7 +142,10 @@ def main(arguments: list[str] | None = None) -> int:
     name, benchmark = arguments[0], arguments[1] if len(arguments) == 2 else None
     workspace, stage, started = Path.cwd(), "@".join(arguments), time.perf_counter()
     try:
-        result = run_stage(workspace, name, benchmark, lineage_tags(read_stage(workspace, stage), os.environ.get("DAGSTER_RUN_ID")))
+        # Not waited for: DVC keeps what this stage writes reserved until this command ends, so that a `canopy run` at work on the stage
+        # could not commit it.
+        with locked(workspace, stage):
+            result = run_stage(workspace, name, benchmark, lineage_tags(read_stage(workspace, stage), os.environ.get("DAGSTER_RUN_ID")))
     except CanopyError as e:
         print(f"{stage}: {e}", file=sys.stderr)
         return 1

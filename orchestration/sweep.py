@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
+import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
+from canopy.atomic import write_bytes
 from canopy.errors import CanopyError, DataError
 from orchestration.lineage import shorten
-from orchestration.resources import FORCE_TAG, open_instance
+from orchestration.processes import identity, is_alive
+from orchestration.resources import FORCE_TAG, PROCESS_TAG, open_instance
 from orchestration.status import Task, View, look, look_at_code
 from orchestration.workspace import locked
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     import dagster as dg
 
 _MOST_TIMES = 3  # runs of one task in one sweep: raw files may change once while it goes on, not for ever
-PROCESS_TAG = "canopy/process"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -75,12 +76,12 @@ def _ready(view: View, chosen: set[str], forced: set[str]) -> list[Task]:
     return [t for n, t in view.tasks.items() if n in (stale & chosen) - waiting]
 
 
-def _materialize(task: Task, definitions: dg.Definitions, instance: dg.DagsterInstance, forced: bool) -> dict[str, Any]:
+def _materialize(workspace: Path, task: Task, definitions: dg.Definitions, instance: dg.DagsterInstance, forced: bool) -> dict[str, Any]:
     """Run one (asset, partition) as a Dagster run in this process; returns the metadata values it reported."""
     import dagster as dg
 
     key = dg.AssetKey(task.asset)
-    tags = {PROCESS_TAG: str(os.getpid()), **({FORCE_TAG: "true"} if forced else {})}
+    tags = {PROCESS_TAG: identity(), **({FORCE_TAG: "true"} if forced else {})}
     try:
         done = definitions.resolve_implicit_global_asset_job_def().execute_in_process(
             run_config=_QUIET, instance=instance, partition_key=task.partition, asset_selection=[key], tags=tags)
@@ -88,31 +89,34 @@ def _materialize(task: Task, definitions: dg.Definitions, instance: dg.DagsterIn
         raise CanopyError(e.description) from None
     except dg.DagsterExecutionInterruptedError:
         raise KeyboardInterrupt from None
+    except CanopyError:
+        raise
+    except Exception as e:
+        log = workspace / ".canopy" / "logs" / f"error-{task.name}.log"
+        write_bytes(log, "".join(traceback.format_exception(e)).encode("utf-8", "replace"))
+        first = (str(e).strip().splitlines() or ["no message"])[0]
+        raise CanopyError(f"internal error in stage {task.name}: {type(e).__name__}: {first[:300]}; full traceback in {log}") from None
     (event,) = done.asset_materializations_for_node(task.asset)
     return {k: v.value for k, v in event.metadata.items()}
 
 
-def close_dead_runs(instance: dg.DagsterInstance) -> int:
-    """Mark runs whose process was killed as failed, so that Dagster does not show them as running for ever."""
+def close_dead_runs(instance: dg.DagsterInstance, *, untagged: bool = False) -> int:
+    """Mark runs whose process was killed as failed, so that Dagster neither shows them as running nor waits for them for ever.
+
+    Parameters
+    ----------
+    untagged : bool
+        Those too that name no process: the UI started them and they ended before their first step. Only where no UI is at work.
+    """
     import dagster as dg
 
-    closed = 0
-    for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING])):
+    closed, at_work = 0, [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+    for run in instance.get_runs(dg.RunsFilter(statuses=at_work)):
         process = run.tags.get(PROCESS_TAG)
-        if process and not _alive(int(process)):
-            instance.report_run_failed(run, f"process {process} was killed; `canopy run` runs this again")
+        if not is_alive(process) if process else untagged:
+            instance.report_run_failed(run, f"process {process or 'of this run'} was killed; `canopy run` runs this again")
             closed += 1
     return closed
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return process != os.getpid()
 
 
 def _headline(values: Mapping[str, Any]) -> str:
@@ -152,7 +156,7 @@ def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] =
             if not wave:
                 break
             for task in wave:
-                _run_one(task, task.name in pending, definitions, instance, console, done)
+                _run_one(workspace, task, task.name in pending, definitions, instance, console, done)
                 pending.discard(task.name)
         left = [n for n, t in view.tasks.items() if n in chosen and t.stale]
         if moved & set(left):
@@ -164,14 +168,15 @@ def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] =
     return done
 
 
-def _run_one(task: Task, forced: bool, definitions: dg.Definitions, instance: dg.DagsterInstance, console: Console, done: Sweep) -> None:
+def _run_one(workspace: Path, task: Task, forced: bool, definitions: dg.Definitions, instance: dg.DagsterInstance, console: Console,
+             done: Sweep) -> None:
     why = task.why if not forced or task.stale else ("asked for with --force",)
     done.times[task.name] += 1
     if done.times[task.name] > _MOST_TIMES:
         raise CanopyError(f"{task.name}: stale again after {_MOST_TIMES} runs ({shorten(why)}); what keeps changing its inputs?")
     console.print(f"[bold]> {task.name}[/bold]  [dim]{escape(shorten(why))}[/dim]", highlight=False, soft_wrap=True)
     started = time.perf_counter()
-    values = _materialize(task, definitions, instance, forced)
+    values = _materialize(workspace, task, definitions, instance, forced)
     seconds, numbers = time.perf_counter() - started, _headline(values)
     if values.get("cache_hit"):
         done.kept[task.name] = "; ".join(why)

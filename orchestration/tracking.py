@@ -183,8 +183,12 @@ def stage_run(workspace: Path, stage: str, benchmark: str | None = None,
         yield tracker
         tracker.flush()
     except BaseException as e:
-        tracker.flush()
-        tracker.set_tags({"error.type": type(e).__name__, "error.message": str(e) or "no message"})
-        client.set_terminated(run.info.run_id, "KILLED" if isinstance(e, KeyboardInterrupt) else "FAILED")
+        tags = {"error.type": type(e).__name__, "error.message": str(e) or "no message"}
+        ended = "KILLED" if isinstance(e, KeyboardInterrupt) else "FAILED"
+        for tell in (tracker.flush, lambda: tracker.set_tags(tags), lambda: client.set_terminated(run.info.run_id, ended)):
+            try:
+                tell()
+            except Exception as untold:  # must not hide the error that ended the stage
+                e.add_note(f"MLflow could not be told of it: {untold}")
         raise
     client.set_terminated(run.info.run_id, "FINISHED")

@@ -9,8 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +16,8 @@ from pathlib import Path
 
 from canopy.errors import CanopyError
 from orchestration.environment import prepare_environment
+from orchestration.loopback import open_local
+from orchestration.processes import end_like_ctrl_c, start_group, stop_groups
 
 _HOST, _PATIENCE = "127.0.0.1", 120.0
 
@@ -65,7 +65,7 @@ def _settle(workspace: Path) -> None:
     from orchestration.tracking import open_client
 
     with open_instance(workspace) as instance:
-        close_dead_runs(instance)
+        close_dead_runs(instance, untagged=True)
         look(workspace, instance, build_definitions(workspace))
     open_client(workspace)
 
@@ -76,51 +76,45 @@ def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
         if process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(address, timeout=2):
+            with open_local(address, timeout=2):
                 return
-        except (urllib.error.URLError, OSError):
+        except OSError:
             time.sleep(0.3)
     raise CanopyError(f"{address} does not answer; see {log}")
 
 
-def _stop(processes: dict[str, subprocess.Popen[bytes]]) -> None:
-    """Stop each process with its children (each leads a group of its own), kindly first."""
-    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        alive = [p for p in processes.values() if p.poll() is None]
-        for p in alive:
-            os.killpg(p.pid, kind)
-        until = time.monotonic() + 8
-        while time.monotonic() < until and any(p.poll() is None for p in alive):
-            time.sleep(0.1)
-    for p in processes.values():
-        with suppress(ProcessLookupError):
-            os.killpg(p.pid, signal.SIGKILL)  # workers that outlived the process that started them
-
-
 @contextmanager
 def running(workspace: Path, dagster_port: int = 3000, mlflow_port: int = 5000) -> Iterator[Addresses]:
-    """Run both UIs over a workspace until the block ends."""
-    from orchestration.resources import dagster_home
+    """Run both UIs over a workspace until the block ends.
 
-    _settle(workspace)
-    home = dagster_home(workspace)
-    ports = free_port(dagster_port), free_port(mlflow_port)
-    env = {**os.environ, "DAGSTER_HOME": str(home), "CANOPY_WORKSPACE": str(workspace), "PYTHONUNBUFFERED": "1",
-           "PYTHONPATH": os.pathsep.join(p for p in (str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH")) if p),
-           "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-    logs = workspace / ".canopy" / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    addresses = Addresses(f"http://{_HOST}:{ports[0]}", f"http://{_HOST}:{ports[1]}")
-    processes: dict[str, subprocess.Popen[bytes]] = {}
-    try:
-        for name, command in _commands(workspace, *ports).items():
-            with open(logs / f"{name}.log", "wb") as log:
-                processes[name] = subprocess.Popen(command, cwd=workspace, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
-        _wait(f"{addresses.dagster}/server_info", processes["dagster"], logs / "dagster.log")
-        _wait(f"{addresses.mlflow}/health", processes["mlflow"], logs / "mlflow.log")
-        yield addresses
-    finally:
-        _stop(processes)
+    Raises
+    ------
+    CanopyError
+        Where other UIs are at work in this workspace, or one does not answer.
+    """
+    from orchestration.resources import dagster_home
+    from orchestration.workspace import locked
+
+    with locked(workspace, "ui", by="`make ui`"):
+        _settle(workspace)
+        home = dagster_home(workspace)
+        ports = free_port(dagster_port), free_port(mlflow_port)
+        env = {**os.environ, "DAGSTER_HOME": str(home), "CANOPY_WORKSPACE": str(workspace), "PYTHONUNBUFFERED": "1",
+               "PYTHONPATH": os.pathsep.join(p for p in (str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH")) if p),
+               "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        logs = workspace / ".canopy" / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        addresses = Addresses(f"http://{_HOST}:{ports[0]}", f"http://{_HOST}:{ports[1]}")
+        processes: dict[str, subprocess.Popen[bytes]] = {}
+        try:
+            for name, command in _commands(workspace, *ports).items():
+                with open(logs / f"{name}.log", "wb") as log:
+                    processes[name] = start_group(command, cwd=workspace, env=env, stdout=log)
+            _wait(f"{addresses.dagster}/server_info", processes["dagster"], logs / "dagster.log")
+            _wait(f"{addresses.mlflow}/health", processes["mlflow"], logs / "mlflow.log")
+            yield addresses
+        finally:
+            stop_groups(list(processes.values()))
 
 
 def main() -> int:
@@ -133,7 +127,7 @@ def main() -> int:
     parser.add_argument("--dagster-port", type=int, default=3000, help="the next free one is taken where it is in use (default: 3000)")
     parser.add_argument("--mlflow-port", type=int, default=5000, help="likewise (default: 5000)")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    end_like_ctrl_c()
     try:
         workspace = select_workspace(options.workspace)
         print(f"starting over {workspace} ...", flush=True)
@@ -145,7 +139,8 @@ def main() -> int:
         print(f"error: {e}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("stopped")
+        with suppress(OSError):  # a closed terminal
+            print("stopped")
     return 0
 
 

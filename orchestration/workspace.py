@@ -154,7 +154,10 @@ def set_params(workspace: Path, assignments: Sequence[str]) -> None:
                 place = place.setdefault(step, {})
                 if not isinstance(place, dict):
                     raise DataError(f"--set {pair}: {step} is a value, not a group of parameters")
-            place[last] = yaml.safe_load(value)
+            try:
+                place[last] = yaml.safe_load(value)
+            except yaml.YAMLError as e:
+                raise DataError(f"--set {pair}: {value!r} is not YAML: {getattr(e, 'problem', None) or e}") from None
 
     if assignments:
         try:
@@ -166,11 +169,14 @@ def set_params(workspace: Path, assignments: Sequence[str]) -> None:
 
 
 def _edit(path: Path, change: Any) -> None:
-    from ruamel.yaml import YAML
+    from ruamel.yaml import YAML, YAMLError
 
     editor = YAML()
     editor.width, editor.preserve_quotes = 4096, True
-    document = editor.load(path.read_text("utf-8"))
+    try:
+        document = editor.load(path.read_text("utf-8"))
+    except YAMLError as e:
+        raise DataError(f"{path}: not valid YAML: {' '.join(str(e).split())}") from None
     change(document)
     stream = io.StringIO()
     editor.dump(document, stream)
@@ -194,8 +200,8 @@ def prune(workspace: Path, config: Config) -> list[Path]:
 
 
 @contextmanager
-def locked(workspace: Path, name: str, wait: bool = False) -> Iterator[None]:
-    """Hold one of a workspace's locks; a killed process lets go of it.
+def locked(workspace: Path, name: str, wait: bool = False, by: str = "`canopy run`") -> Iterator[None]:
+    """Hold one of a workspace's locks; a killed process lets go of it. ``by`` says who else may hold it.
 
     Raises
     ------
@@ -208,7 +214,7 @@ def locked(workspace: Path, name: str, wait: bool = False) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise CanopyError(f"{workspace}: another `canopy run` is at work here; wait for it or stop it") from None
+        raise CanopyError(f"{workspace}: another {by} is at work here; wait for it or stop it") from None
     try:
         yield
     finally:

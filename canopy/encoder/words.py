@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from canopy.hierarchy.leaves import Leaves
-from canopy.items import Item
+from canopy.items import Cue, Item
 
 CONTEXT = -1
 
@@ -62,7 +63,12 @@ def row_words(item: Item, row: int) -> str:
 
 def segment_words(item: Item, start: float, end: float) -> str:
     """The subtitles that begin in ``[start, end)`` seconds (a cue belongs to the segment where it begins)."""
-    return " ".join(c.text for c in item.cues if start <= c.start < end)
+    first = bisect_left(item.cues, start, key=_begins)
+    return " ".join(c.text for c in item.cues[first:bisect_left(item.cues, end, first, key=_begins)])
+
+
+def _begins(cue: Cue) -> float:
+    return cue.start
 
 
 def region_text(item: Item, leaves: Leaves, lo: int, hi: int) -> str:

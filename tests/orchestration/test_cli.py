@@ -105,21 +105,25 @@ def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_pa
 
 @pytest.mark.slow
 def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None:
-    import urllib.request
+    from urllib.request import Request
 
+    from canopy.errors import CanopyError
+    from orchestration.loopback import open_local
     from orchestration.ui import running
     from orchestration.workspace import benchmarks_at, make_workspace
 
     folder = make_workspace(tmp_path / "work", benchmarks_at(documents, []))
     with running(folder, 23000, 25000) as addresses:
         query = json.dumps({"query": "{assetNodes{assetKey{path} groupName}}"}).encode()
-        request = urllib.request.Request(f"{addresses.dagster}/graphql", data=query, headers={"content-type": "application/json"})
+        with pytest.raises(CanopyError, match="another `make ui` is at work here"), running(folder, 23100, 25100):
+            pass
+        request = Request(f"{addresses.dagster}/graphql", data=query, headers={"content-type": "application/json"})
         until, nodes = time.monotonic() + 60, []
         while not nodes and time.monotonic() < until:
-            nodes = json.load(urllib.request.urlopen(request, timeout=60))["data"]["assetNodes"]
+            nodes = json.load(open_local(request, timeout=60))["data"]["assetNodes"]
             time.sleep(0.5)
         assert {n["assetKey"]["path"][0] for n in nodes} >= {"raw", "benchmark", "report", "registered_model"}
-        assert b"mlflow" in urllib.request.urlopen(addresses.mlflow, timeout=60).read().lower()
+        assert b"mlflow" in open_local(addresses.mlflow, timeout=60).read().lower()
         with pytest.raises(OSError):  # loopback only
             import socket
 
@@ -128,4 +132,4 @@ def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None
                 raise OSError
     for address in (addresses.dagster, addresses.mlflow):
         with pytest.raises(OSError):
-            urllib.request.urlopen(address, timeout=3)
+            open_local(address, timeout=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -54,6 +55,41 @@ def test_the_lock_reads_as_what_is_there(project: Project) -> None:
     for name, spec in graph.stages.items():
         assert explain(spec, now[name], then[name]) == [] and code_version(spec, now[name]) == code_version(spec, then[name])
         assert dict(now[name].outs) == dict(then[name].outs)
+
+
+@pytest.mark.parametrize("cut", ["", "schema: '2.0'\n", "stages:\n  benchmark@one:\n    cmd: x\n    deps:\n", "stages:\n  benchmark@one:\n    cmd: 'x",
+                                 "stages:\n  benchmark@one:\n    cmd: x\n    deps:\n    - path: raw/one\n      md5:\n"])
+def test_a_lock_that_was_cut_short_is_put_back(project: Project, cut: str, capsys: pytest.CaptureFixture[str]) -> None:
+    project.sweep()
+    whole = (project.root / "dvc.lock").read_bytes()
+    project.write("dvc.lock", cut if cut.startswith("schema") or not cut else "schema: '2.0'\n" + cut)
+    capsys.readouterr()
+    assert project.sweep()[0] == {} and (project.root / "dvc.lock").read_bytes() == whole
+    assert capsys.readouterr().err.count("dvc.lock was cut short") == 1
+
+
+def test_a_commit_waits_for_another_dvc_command(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dvc.lock import make_lock
+
+    from orchestration import dvc_graph
+
+    project.sweep()
+    monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
+    tmp = project.root / ".dvc" / "tmp"
+    held = make_lock(str(tmp / "lock"), tmp_dir=str(tmp))
+    held.lock()
+    waiting = threading.Timer(2, held.unlock)
+    waiting.start()
+    assert dvc_graph.commit_stage(project.root, "corpus").outs
+    waiting.join()
+    monkeypatch.setattr(dvc_graph, "_PATIENCE", 0.1)
+    with held, pytest.raises(CanopyError, match="another DVC command is at work here"):
+        dvc_graph.commit_stage(project.root, "corpus")
+
+
+def test_dvc_keeps_its_caches_in_the_workspace(project: Project) -> None:
+    load_graph(project.root)
+    assert (project.root / ".dvc" / "tmp" / "site" / "repo").is_dir()
 
 
 @pytest.mark.parametrize(("file", "text", "told"), [

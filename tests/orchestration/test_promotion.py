@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -20,6 +21,9 @@ from orchestration.promotion import PromotionError, Verdict, promote, rollback
 from orchestration.reevaluation import evaluate_again
 from orchestration.registry import CHAMPION, PREVIOUS, register_candidate, version_by_alias
 from orchestration.tracking import open_client
+
+INTERVAL = "interval above the required difference"
+BOTH_AGAINST_F0 = ["decision_accuracy against f0", INTERVAL]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +55,7 @@ def test_first_champion_must_beat_f0(workspace: Path) -> None:
         promote(workspace)
     _register(workspace, 0.3)
     refused = promote(workspace)
-    assert refused.outcome == "refused" and _failed(refused) == ["decision_accuracy against f0"] and _alias(workspace, CHAMPION) is None
+    assert refused.outcome == "refused" and _failed(refused) == BOTH_AGAINST_F0 and _alias(workspace, CHAMPION) is None
     _register(workspace, 0.6)
     assert promote(workspace, dry_run=True).outcome == "would promote" and _alias(workspace, CHAMPION) is None
     verdict = promote(workspace)
@@ -65,7 +69,7 @@ def test_champion_is_replaced_by_a_better_one_and_comes_back(workspace: Path) ->
     promote(workspace)
     _register(workspace, 0.5, seed=4)
     worse = promote(workspace)
-    assert worse.outcome == "refused" and _failed(worse) == ["decision_accuracy against the champion"] and _alias(workspace, CHAMPION) == "1"
+    assert worse.outcome == "refused" and _failed(worse) == ["decision_accuracy against the champion", INTERVAL] and _alias(workspace, CHAMPION) == "1"
     _register(workspace, 0.7, seed=5)
     assert promote(workspace).outcome == "promoted" and (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("3", "1")
     assert rollback(workspace) == ("1", "3") and (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("1", "3")
@@ -128,15 +132,31 @@ def test_stale_evaluation_is_refused(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(("setting", "failing"), [
-    ("promotion: {min_difference: 0.5}", ["decision_accuracy against f0"]),
-    ("promotion: {min_difference: 0.199, require_interval_above: true}", ["interval above the required difference"]),
-    ("promotion: {metric: kept_tokens}", []),
+    ("promotion: {min_difference: 0.5, require_interval_above: false}", ["decision_accuracy against f0"]),
+    ("promotion: {min_difference: 0.5}", BOTH_AGAINST_F0),
+    ("promotion: {min_difference: 0.199}", [INTERVAL]),
+    ("promotion: {metric: kept_tokens}", ["kept_tokens against f0", INTERVAL]),  # the same number of tokens
+    ("promotion: {metric: kept_tokens, min_difference: -1}", []),
 ])
 def test_params_decide(workspace: Path, setting: str, failing: list[str]) -> None:
     with open(workspace / "params.yaml", "a") as f:
         f.write(setting + "\n")
     _register(workspace, 0.6)
     assert _failed(promote(workspace, dry_run=True)) == failing
+
+
+def test_no_difference_is_no_improvement(workspace: Path) -> None:
+    with open(workspace / "params.yaml", "a") as f:
+        f.write("promotion: {require_interval_above: false}\n")
+    _register(workspace, 0.6)
+    promote(workspace)
+    table = workspace / "data" / "evaluation" / "tiny" / "systems.parquet"
+    rows = pq.read_table(table)
+    pq.write_table(rows.take(list(reversed(range(len(rows))))), table)  # another file, the same values
+    register_candidate(workspace)
+    verdict = promote(workspace)
+    assert verdict.outcome == "refused" and _failed(verdict) == ["decision_accuracy against the champion"]
+    assert "required: better by more than 0 points" in verdict.gates[-1].why
 
 
 def test_unknown_metric_is_named(workspace: Path) -> None:
@@ -153,7 +173,7 @@ def test_one_benchmark_may_not_be_lost_for_the_others(workspace: Path) -> None:
     tiny_model.write_evaluation(workspace, 0.2, questions=30, benchmark="other")
     _register(workspace, 0.8)
     verdict = promote(workspace)
-    assert _failed(verdict) == ["no loss on other"] and len(verdict.gates) == 6
+    assert _failed(verdict) == ["no loss on other"] and len(verdict.gates) == 7
 
 
 def test_commands_tell_what_to_do(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

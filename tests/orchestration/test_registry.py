@@ -11,7 +11,7 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
 import tiny_model
 
-from canopy.errors import DataError
+from canopy.errors import CanopyError, DataError
 from orchestration.registry import (
     CHALLENGER,
     MODEL,
@@ -73,6 +73,20 @@ def test_data_digest_follows_test_data_only(workspace: Path) -> None:
     assert evaluation_data_digest(workspace, config, tiny_model.BENCHMARK) == before
     tiny_model.write_evaluation(workspace, 0.6, questions=119)
     assert evaluation_data_digest(workspace, config, tiny_model.BENCHMARK) != before
+
+
+def test_a_registry_that_cannot_be_read_is_not_an_empty_one(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.exceptions import MlflowException
+
+    client = open_client(workspace)
+    assert version_by_alias(client, CHALLENGER) is None
+
+    def fail(*_: object) -> None:
+        raise MlflowException("database is locked")
+
+    monkeypatch.setattr(client, "get_model_version_by_alias", fail)
+    with pytest.raises(CanopyError, match="challenger: database is locked"):
+        version_by_alias(client, CHALLENGER)
 
 
 def test_missing_evaluation_is_named(workspace: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import uuid
 
+import dagster as dg
 import pytest
 
 from canopy.errors import CanopyError
+from orchestration.processes import identity
+from orchestration.resources import PROCESS_TAG
+from orchestration.sweep import close_dead_runs
 from tests.orchestration.project import Project
 
 EVERYTHING = {"benchmark@one", "benchmark@two", "gold_spans@one", "gold_spans@two", "corpus", "item_index"}
@@ -89,6 +95,38 @@ def test_a_failing_stage_stops_what_needs_it_and_the_next_sweep_goes_on(project:
     assert project.calls == ["benchmark@one", "benchmark@two"]
     project.write("raw/two/x.txt", "plum")
     assert set(project.sweep()[0]) == EVERYTHING - {"benchmark@one"}
+
+
+def test_a_programming_error_is_one_line_and_a_file(project: Project) -> None:
+    project.edit("code/corpus.py", "found = ", "found = {}['gone'] or ")
+    with pytest.raises(CanopyError, match=r"^internal error in stage corpus: KeyError: 'gone'; full traceback in \S+error-corpus\.log$"):
+        project.sweep()
+    told = (project.root / ".canopy" / "logs" / "error-corpus.log").read_text()
+    assert "code/corpus.py" in told and told.rstrip().endswith("KeyError: 'gone'")
+
+
+def test_runs_of_dead_processes_are_closed_and_no_others(project: Project) -> None:
+    def add(tags: dict[str, str], status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED) -> str:
+        run = dg.DagsterRun(job_name="x", run_id=str(uuid.uuid4()), tags=tags, status=status)
+        return project.instance.add_run(run).run_id
+
+    def failed() -> set[str]:
+        return {r.run_id for r in project.instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE]))}
+
+    alive, reused = add({PROCESS_TAG: identity()}), add({PROCESS_TAG: f"{os.getpid()}@1"})
+    untagged, waiting = add({}, dg.DagsterRunStatus.STARTING), add({}, dg.DagsterRunStatus.NOT_STARTED)
+    assert close_dead_runs(project.instance) == 1 and failed() == {reused}
+    assert close_dead_runs(project.instance, untagged=True) == 1 and failed() == {reused, untagged}
+    assert not failed() & {alive, waiting}
+
+
+def test_a_run_names_the_process_it_goes_on_in(project: Project) -> None:
+    from orchestration.definitions import build_definitions
+
+    job = build_definitions(project.root).resolve_implicit_global_asset_job_def()
+    job.execute_in_process(instance=project.instance, partition_key="one", asset_selection=[dg.AssetKey("benchmark")])
+    (run,) = project.instance.get_runs()
+    assert run.tags[PROCESS_TAG] == identity()
 
 
 def test_missing_raw_files_are_named(project: Project) -> None:

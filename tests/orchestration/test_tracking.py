@@ -43,6 +43,17 @@ def test_failure_is_marked_and_goes_on(tmp_path: Path) -> None:
     assert run.data.tags["error.type"] == "ValueError" and run.data.tags["error.message"] == "no gold"
 
 
+def test_a_database_that_fails_does_not_hide_the_error(tmp_path: Path) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(ValueError, match="no gold") as e, stage_run(tmp_path, "gold_spans", "starter") as tracker:
+        tracker.log_metrics({"seen": 3})
+        tracker._client.log_batch = full  # type: ignore[method-assign]
+        raise ValueError("no gold")
+    assert any("disk full" in note for note in e.value.__notes__) and _runs(tmp_path)[0].info.status == "FAILED"
+
+
 def test_two_workspaces_do_not_mix(tmp_path: Path) -> None:
     for name in ("a", "b", "b"):
         with stage_run(tmp_path / name, "corpus"):

@@ -92,7 +92,7 @@ def test_parameters_are_set_in_place(project: Project) -> None:
     set_params(project.root, ["hierarchy.branching=4", "training.epochs=1"])
     text = (project.root / "params.yaml").read_text()
     assert "# knobs" in text and "# B" in text and load_config(project.root / "params.yaml").hierarchy.branching == 4
-    for bad, told in (("hierarchy.branching=1", "greater than or equal to 2"), ("nonsense=1", "nonsense"), ("x", "key=value"),
+    for bad, told in (("hierarchy.branching=1", "greater than or equal to 2"), ("nonsense=1", "nonsense"), ("x", "key=value"), ("x=[", r"--set x=\[: '\[' is not YAML"),
                       ("index.device.x=1", "device is a value")):
         with pytest.raises(CanopyError, match=told):
             set_params(project.root, [bad])

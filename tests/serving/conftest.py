@@ -22,8 +22,6 @@ from canopy.config import load_config
 from canopy.model_parts import read_parts
 from serving.bundle import export_bundle
 
-DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the loopback is never behind the user's proxy
-
 
 @pytest.fixture(scope="session")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,7 +45,8 @@ class Server:
     def status(self, path: str) -> int:
         """Status code of a GET; 0 where nothing answers."""
         try:
-            with DIRECT.open(self.url + path, timeout=20) as answer:
+            direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the loopback is never behind the user's proxy
+            with direct.open(self.url + path, timeout=20) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as e:
             return e.code

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 import tiny_model
 
+from canopy.config import load_config
 from canopy.errors import DataError, EncoderMismatch
-from serving.bundle import INDEX, Manifest
+from canopy.items import Item, write_items
+from canopy.model_parts import read_parts
+from serving.bundle import CORPUS, INDEX, Manifest, export_bundle
 from serving.compressor import Compressor
-from serving.corpus import Corpus
+from serving.corpus import Corpus, write_corpus
 from serving.jobs import CompressJob, RetrieveJob, decode_job, decode_outcome, encode_job, encode_outcome
 from serving.node_cache import NodeCache
 from serving.raw_items import parse_raw_items
@@ -95,6 +98,20 @@ def test_a_failing_job_leaves_its_neighbours_alone(compressor: Compressor, monke
     assert failed.error == "RuntimeError: out of memory" and first.items == last.items and not first.error and first.items
 
 
+def test_too_much_to_encode_is_refused_by_its_size(compressor: Compressor, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, text = CompressJob(ASK, ("tiny/nile",)), Item("a", "", "text", text="Word. " * 25_000)
+    # 60,000 characters as sent, but every row reads the title and the column's name again.
+    table = Item("b", "", "table", "T" * 200, header=("H" * 200,), rows=(("cell",),) * 2_000)
+    refused = [CompressJob(ASK, items=(text,) * 3), CompressJob(ASK, items=(table,))]
+    monkeypatch.setattr(compressor._encoder, "encode_nodes", None)
+    outcomes = compressor.run([good, *refused])
+    assert [o.status for o in outcomes] == [0, 413, 413] and outcomes[0].items and not outcomes[0].error
+    assert "450000 characters" in outcomes[1].error and "808000 characters" in outcomes[2].error and "at most 400000" in outcomes[2].error
+    monkeypatch.setattr("serving.compressor.MAX_ENCODED_CHARS", 300)
+    stored, anew = compressor.run([CompressJob(ASK, k=9), CompressJob(ASK, k=9, branching=5)])
+    assert stored.status == 0 and len(stored.items) == 9 and anew.status == 413 and "`branching`" in anew.error
+
+
 def test_jobs_and_outcomes_cross_a_process_unchanged(compressor: Compressor) -> None:
     job = CompressJob(ASK, ("tiny/nile",), tuple(tiny_model.ITEMS), fragments=True)
     assert decode_job(encode_job(job)) == job and decode_job(encode_job(RetrieveJob("x", 2))) == RetrieveJob("x", 2)
@@ -102,7 +119,7 @@ def test_jobs_and_outcomes_cross_a_process_unchanged(compressor: Compressor) -> 
     assert decode_outcome(encode_outcome(outcome)) == outcome
 
 
-@pytest.mark.parametrize("broken", ["digest", "query_digest", "store", "index", "adapter file", "manifest", "index folder"])
+@pytest.mark.parametrize("broken", ["digest", "query_digest", "store", "index", "adapter file", "manifest", "index folder", "corpus file"])
 def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: Path, broken: str) -> None:
     copy = Path(shutil.copytree(bundle, tmp_path / "bundle"))
     manifest = Manifest.read(copy)
@@ -110,11 +127,14 @@ def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: P
         tiny_model.make_adapter(copy / "adapter", seed=9)
     elif broken == "manifest":
         (copy / "manifest.json").write_text("{")
+    elif broken == "corpus file":
+        write_items(tmp_path / "fewer.parquet", tiny_model.ITEMS[:3])
+        write_corpus(tmp_path / "fewer.parquet", copy / CORPUS)
     elif broken == "index folder":
         shutil.rmtree(copy / INDEX)
     else:
         dataclasses.replace(manifest, parts=dataclasses.replace(manifest.parts, **{broken: "0" * 64})).write(copy)
-    with pytest.raises(DataError if broken in ("manifest", "index folder") else EncoderMismatch, match=r"bundle"):
+    with pytest.raises(DataError if broken in ("manifest", "index folder", "corpus file") else EncoderMismatch, match=r"bundle"):
         Compressor.open(copy)
 
 
@@ -122,6 +142,16 @@ def test_corpus_gives_back_every_item(bundle: Path) -> None:
     corpus = Corpus(bundle / "corpus.arrow")
     assert [corpus.item(i.id) for i in tiny_model.ITEMS] == tiny_model.ITEMS and len(corpus) == len(tiny_model.ITEMS)
     assert corpus.unknown(["tiny/nile", "x", "y"]) == ["x", "y"] and "tiny/nile" in corpus
+
+
+def test_parts_of_different_items_are_not_exported(workspace: Path, tmp_path: Path) -> None:
+    half = tmp_path / "workspace"
+    shutil.copytree(workspace / "data", half / "data")
+    write_items(half / "data" / "corpus" / "items.parquet", tiny_model.ITEMS[1:])
+    config = load_config(workspace / "params.yaml")
+    with pytest.raises(DataError, match=r"\(1 differ\); run `canopy run` first"):
+        export_bundle(half, config, tmp_path / "bundles", name="n", version="1", pinned=read_parts(half))
+    assert not (tmp_path / "bundles").exists()
 
 
 def test_cache_is_bounded_by_bytes() -> None:
@@ -140,6 +170,8 @@ BAD = {
     "send `cues`": {"modality": "video", "duration": 3, "subtitles": "a.vtt"}, "above 0 seconds": {"modality": "video", "duration": 0},
     "characters; at most": {"modality": "text", "text": "x" * 200_001}, "rows; at most": {"modality": "table", "rows": [["a"]] * 5_001},
     "nothing to read": {"modality": "image"}, "seconds; at most": {"modality": "video", "duration": 1e6, "cues": [[0, 1, "x"]]},
+    "2000 rows x 2000 columns": {"modality": "table", "header": ["a"] * 2_000, "rows": [["a"], *[[]] * 1_999]},
+    "cues; at most": {"modality": "video", "duration": 9, "cues": [[0, 1, "x"]] * 10_001},
     "not in the native format": {"modality": "video", "duration": 9, "cues": [[1]]},
 }
 
@@ -151,3 +183,12 @@ def test_each_bad_raw_item_is_told_and_the_good_ones_stay() -> None:
     for error, (wanted, _), index in zip(errors, BAD.items(), range(1, 99), strict=False):
         assert wanted in error.reason and error.index == index, (wanted, error)
     assert len(errors) == len(BAD) and json.dumps([e.reason for e in errors])
+
+
+def test_cells_are_bounded_over_all_tables_and_before_they_are_filled_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = {"modality": "table", "header": ["a"] * 1_000, "rows": [["a"], *[[]] * 89]}
+    items, errors = parse_raw_items([table, table, table, {"modality": "text", "text": "Fine."}])
+    assert [i.id for i in items] == ["items[0]", "items[1]", "items[3]"]
+    assert "180000 cells in the tables before it; at most 200000" in errors[0].reason
+    monkeypatch.setattr("serving.raw_items.parse_item", None)  # would be called only after the check
+    assert "90 rows x 3000 columns" in parse_raw_items([{**table, "header": ["a"] * 3_000}])[1][0].reason

@@ -14,10 +14,12 @@ from typing import Any
 import httpx
 import pytest
 import tiny_model
+import yaml
 from conftest import Server
 
 from canopy.model_parts import encoder_digest
 from orchestration.deployment import build_bento
+from orchestration.environment import QUIET
 from serving.bundle import Manifest
 
 pytestmark = pytest.mark.slow
@@ -30,7 +32,7 @@ def server(serve: Callable[..., Server], bundle: Path) -> Server:
 
 
 def post(server: Server, path: str, body: Any, **more: Any) -> httpx.Response:
-    return httpx.post(server.url + path, json=body, timeout=60, **more)
+    return httpx.post(server.url + path, json=body, timeout=60, trust_env=False, **more)
 
 
 def test_compress_by_id(server: Server, bundle: Path) -> None:
@@ -100,21 +102,30 @@ def test_bad_requests_say_what_is_wrong(server: Server, path: str, body: Any, st
 
 
 def test_too_large_a_body_is_refused(server: Server) -> None:
-    answer = httpx.post(server.url + "/compress", content=b'{"question": "' + b"x" * (17 << 20), timeout=60)
+    answer = httpx.post(server.url + "/compress", content=b'{"question": "' + b"x" * (17 << 20), timeout=60, trust_env=False)
     assert answer.status_code == 413 and "larger than" in answer.json()["error"]
+    # Without a Content-Length the bound is only met while the app reads.
+    chunked = httpx.post(server.url + "/compress", content=iter([b'{"question": "', *[b"x" * (1 << 20)] * 17]), timeout=60, trust_env=False,
+                         headers={"content-type": "application/json"})
+    assert chunked.status_code == 413 and "larger than" in chunked.json()["error"]
+
+
+def test_too_much_to_encode_is_refused(server: Server) -> None:
+    answer = post(server, "/compress", {"question": ASK, "items": [{"modality": "text", "text": "Word. " * 25_000}] * 3})
+    assert answer.status_code == 413 and "450000 characters" in answer.json()["error"]
 
 
 def test_readiness_status_metrics_and_page(server: Server) -> None:
     assert server.status("/readyz") == 200 and server.status("/livez") == 200
-    told = httpx.get(server.url + "/status").json()
+    told = httpx.get(server.url + "/status", trust_env=False).json()
     assert told["ready"] and told["items"] == len(tiny_model.ITEMS) and told["model"]["version"] == "7"
     post(server, "/compress", {"question": ASK, "item_ids": ["tiny/nile"]})
-    metrics = httpx.get(server.url + "/metrics").text
+    metrics = httpx.get(server.url + "/metrics", trust_env=False).text
     values = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in metrics.splitlines() if not line.startswith("#")}
     assert values['canopy_items_compressed_total{modality="text"}'] >= 1
     assert values["canopy_tokens_before_total"] > values["canopy_tokens_after_total"] > 0
     assert values["canopy_node_cache_hits_total"] >= 1 and "bentoml_service_request_total" in metrics
-    page = httpx.get(server.url + "/")
+    page = httpx.get(server.url + "/", trust_env=False)
     assert "canopy explorer" in page.text and "default-src 'none'" in page.headers["content-security-policy"]
 
 
@@ -124,7 +135,7 @@ def test_mismatched_digest_fails_readiness_and_says_why(serve: Callable[..., Ser
     dataclasses.replace(manifest, parts=dataclasses.replace(manifest.parts, digest="0" * 64)).write(copy)
     server = serve(copy, until=("/readyz", 503))
     deadline = time.monotonic() + 120
-    while "worker is starting" in (status := httpx.get(server.url + "/status", timeout=60)).text and time.monotonic() < deadline:
+    while "worker is starting" in (status := httpx.get(server.url + "/status", timeout=60, trust_env=False)).text and time.monotonic() < deadline:
         time.sleep(0.2)
     assert status.status_code == 503 and "the bundle pins 000000000000" in status.json()["reason"]
     answer = post(server, "/compress", {"question": ASK, "item_ids": ["tiny/nile"]})
@@ -149,8 +160,10 @@ def test_built_bento_serves_by_itself(serve: Callable[..., Server], workspace: P
     needs = (packed / "env" / "python" / "requirements.txt").read_text().splitlines()
     assert {"torch", "bentoml", "peft"} <= {n.partition("==")[0] for n in needs if "==" in n}
     assert (packed / "src" / "bundle" / "manifest.json").is_file()
+    told = yaml.safe_load((packed / "bento.yaml").read_text())
+    assert QUIET.items() <= {e["name"]: e["value"] for e in told["envs"]}.items()
     assert not list((workspace / ".canopy" / "build").iterdir())
     server = serve(None, bento=tag)
     told = post(server, "/compress", {"question": ASK, "item_ids": ["tiny/nile"]}).json()
     assert told["model"]["version"] == "7" and "1970" in told["items"][0]["regions"][0]["text"]
-    assert httpx.get(server.url + "/").status_code == 200
+    assert httpx.get(server.url + "/", trust_env=False).status_code == 200
