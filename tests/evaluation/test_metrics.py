@@ -162,7 +162,7 @@ def test_tokens_count_a_tables_title_once():
     words = read_words(cases, {"t": item}, {"q": Question("q", "b", "How high is Adula?", ("3402",))}, 30.0,
                        lambda texts: np.array([len(t.split()) for t in texts]))
     told = {r["system"]: r for r in measure(cases, words, {TUNED: np.array([0.2, 0.1, 0.3], np.float32)}, Evaluation(flat_m=(1,))).systems}
-    assert told[WHOLE]["kept_tokens"] == 3 + 2 * 5 and told[TUNED]["kept_tokens"] == 3 + 5
+    assert told[WHOLE]["kept_tokens"] == 3 + 2 * 6 and told[TUNED]["kept_tokens"] == 3 + 6
     assert told[TUNED]["answer_in_evidence"] == 1.0
 
 
