@@ -101,10 +101,10 @@ def test_a_line_of_a_stages_code(work: Work) -> None:
 
 
 def test_a_training_parameter(work: Work) -> None:
-    set_params(work.root, ["training.learning_rate=0.001"])
+    set_params(work.root, ["training.weight_decay=0.02"])
     ran = work.run()
     assert set(ran) == {*MODEL, *RESULTS}
-    assert ran["node_encoder"] == ("params.yaml: training.learning_rate 0.0005 -> 0.001",)
+    assert ran["node_encoder"] == ("params.yaml: training.weight_decay 0.01 -> 0.02",)
     assert "f0: 0 of 112 nodes encoded" in work.told and "f_theta: 112 of 112 nodes encoded" in work.told
 
 
