@@ -7,14 +7,6 @@ BIN := .venv/bin
 BENCHMARKS ?=
 DATA ?=
 WORKSPACE ?=
-export TOKENIZERS_PARALLELISM := false
-export HF_HUB_OFFLINE := 1
-export DAGSTER_DISABLE_TELEMETRY := yes
-export MLFLOW_DISABLE_TELEMETRY := true
-export BENTOML_DO_NOT_TRACK := True
-export DVC_NO_ANALYTICS := 1
-export GX_ANALYTICS_ENABLED := false
-
 .PHONY: help setup demo test test-fast lint ui clean
 
 help:  ## What there is to do
