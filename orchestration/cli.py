@@ -86,6 +86,7 @@ def demo(
     from orchestration.demo import closing, deploy_and_ask
     from orchestration.deployment import bundle_of
     from orchestration.promotion import promote
+    from orchestration.registry import CHALLENGER, CHAMPION
     from orchestration.sweep import sweep
 
     root, console = _workspace(data, _split([benchmarks]), workspace), Console()
@@ -94,9 +95,10 @@ def demo(
         done = sweep(root, console=console)
         verdict = promote(root, export=lambda version: bundle_of(root, version))
         show_verdict(verdict)
-        if verdict.outcome == "refused" and not verdict.champion:
-            raise CanopyError("the new model did not beat f0 and there is no champion to serve; the gates above say why")
-        deploy_and_ask(root, console)
+        alone = verdict.outcome == "refused" and not verdict.champion
+        if alone:
+            console.print("[yellow]there is no champion: what answers below is the challenger, which has not earned it[/]", highlight=False)
+        deploy_and_ask(root, console, CHALLENGER if alone else CHAMPION)
     _conclude(root, done, console, closing(root))
 
 

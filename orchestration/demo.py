@@ -21,23 +21,25 @@ from canopy.errors import CanopyError
 from orchestration.deployment import build_bento, bundle_of, resolve_version, service_environment
 from orchestration.loopback import open_local
 from orchestration.processes import start_group, stop_groups
+from orchestration.registry import CHAMPION
 from orchestration.workspace import code_root
 
 START_SECONDS = 180.0
 
 
-def first_question(workspace: Path) -> str:
-    """A question of the first benchmark's test split, for the service to answer; CanopyError where there is none."""
+def sample_questions(workspace: Path, count: int = 5) -> list[str]:
+    """Questions of the test splits, evenly spaced over all of them; CanopyError where there is none."""
     import pyarrow.parquet as pq
 
+    found: list[str] = []
     for benchmark in load_config(workspace / "params.yaml").benchmarks:
         data = workspace / "data"
         test = set(pq.read_table(data / "gold_spans" / benchmark / "splits.parquet", filters=[("split", "=", "test")])["question_id"].to_pylist())
         asked = pq.read_table(data / "benchmark" / benchmark / "questions.parquet", columns=["id", "question"]).to_pylist()
-        found = next((q["question"] for q in asked if q["id"] in test), None)
-        if found:
-            return found
-    raise CanopyError(f"{workspace}: no test question to show")
+        found += [q["question"] for q in asked if q["id"] in test]
+    if not found:
+        raise CanopyError(f"{workspace}: no test question to show")
+    return [found[n * len(found) // count] for n in range(min(count, len(found)))]
 
 
 @contextmanager
@@ -88,22 +90,27 @@ def ask(address: str, question: str, k: int = 3) -> dict[str, Any]:
         raise CanopyError(f"{address}/compress: {e}; its log is .canopy/demo-service.log in the workspace") from None
 
 
-def deploy_and_ask(workspace: Path, console: Console) -> None:
-    """Build the champion's Bento, serve it, and show what `/compress` answers."""
-    version = resolve_version(workspace)
+def deploy_and_ask(workspace: Path, console: Console, alias: str = CHAMPION) -> None:
+    """Build the Bento of an alias, serve it, and show what `/compress` answers to a few test questions, the last one in full."""
+    version = resolve_version(workspace, alias)
     tag = build_bento(workspace, version, bundle_of(workspace, version))
     console.print(f"built Bento [bold]{tag}[/]", highlight=False)
-    question = first_question(workspace)
     with served_bento(workspace, tag) as address:
-        answer = ask(address, question)
-        console.print(f"POST {address}/compress  {escape(json.dumps({'question': question, 'k': 3}))}", highlight=False, soft_wrap=True)
-    for item in answer["items"]:
-        console.print(f"  [bold]{escape(item['title'] or item['id'])}[/] ({item['modality']}): {item['tokens_before']} -> {item['tokens_after']} tokens",
-                      highlight=False)
-        for region in item["regions"][:3]:
-            text = " ".join(region["text"].split())
-            console.print(f"    {region['score']:.3f}  {escape(text[:150])}{'...' if len(text) > 150 else ''}", style="dim", highlight=False)
-    console.print(f"  {answer['tokens_before']} tokens retrieved, {answer['tokens_after']} kept, by version {answer['model']['version']}", highlight=False)
+        console.print(f"POST {address}/compress, test questions, the 3 best items each:", highlight=False, soft_wrap=True)
+        answers = [ask(address, question) for question in sample_questions(workspace)]
+    for answer in answers:
+        console.print(f"  {answer['tokens_before']:>5} tokens retrieved, {answer['tokens_after']:>5} kept  [bold]{escape(answer['question'])}[/]",
+                      highlight=False, soft_wrap=True)
+        if answer is not answers[-1]:
+            continue
+        for item in answer["items"]:
+            console.print(f"        {escape(item['title'] or item['id'])} ({item['modality']}): {item['tokens_before']} -> {item['tokens_after']} tokens",
+                          highlight=False, soft_wrap=True)
+            for region in item["regions"][:3]:
+                text = " ".join(region["text"].split())
+                console.print(f"          {region['score']:.3f}  {escape(text[:110])}{'...' if len(text) > 110 else ''}", style="dim", highlight=False,
+                              soft_wrap=True)
+    console.print(f"  answered by version {answers[0]['model']['version']} of {answers[0]['model']['name']}", highlight=False)
 
 
 def closing(workspace: Path) -> list[str]:
