@@ -71,7 +71,9 @@ def _evaluations(workspace: Path, config: Config) -> dict[str, dict[str, Any]]:
         table = pq.read_table(path).to_pandas()
         mine = table[table["system"] == TUNED]
         if mine.empty:
-            raise DataError(f"{path}: holds no rows of system {TUNED!r}; run `canopy run` to evaluate it again")
+            raise DataError(f"{benchmark}: no test question with gold evidence, so nothing was measured, and a model is registered only with what "
+                            f"it was measured on. Give more questions, with gold in other items, or mark some \"split\": \"test\"; the adapter "
+                            f"is in {workspace / 'data' / 'node_encoder'} all the same")
         values = {}
         for name, measure in MEASURES.items():
             top, low = measured({c: mine[c].to_numpy() for c in mine.columns}, measure)
