@@ -25,16 +25,23 @@ class Benchmark(_Frozen):
 
 
 class Ingest(_Frozen):
-    """``max_quarantined_share``: the run stops when a larger share of records cannot be used."""
+    """What happens to raw data.
+
+    ``max_quarantined_share``: the run stops when a larger share of records cannot be used. ``ocr``: read the words off images and
+    video frames. ``pseudo_gold``: questions with answers but no annotated evidence get it where the answer occurs, marked as such.
+    """
 
     max_quarantined_share: float = Field(0.05, ge=0, le=1)
+    ocr: bool = True
+    pseudo_gold: bool = True
 
 
 class Hierarchy(_Frozen):
-    """``branching`` is B of the paper; ``segment_seconds`` the length of a video leaf."""
+    """``branching`` is B of the paper; ``segment_seconds`` the length of a video leaf; ``segmentation`` what its boundaries snap to."""
 
     branching: int = Field(2, ge=2, le=64)
     segment_seconds: float = Field(30.0, ge=1)
+    segmentation: Literal["fixed", "shots", "subtitles"] = "fixed"
 
 
 class Split(_Frozen):

@@ -51,6 +51,10 @@ class Item:
         Video items: subtitles, sorted by start.
     words : str
         Text read off an image (OCR), empty where none was read.
+    screen : tuple of Cue
+        Video items: text read off the frames, with the times it was seen at, sorted by start.
+    cuts : tuple of float
+        Video items: seconds at which segments should rather end (shot changes or subtitle gaps), sorted; empty for fixed segments.
     """
 
     id: str
@@ -67,12 +71,15 @@ class Item:
     caption: str = ""
     cues: tuple[Cue, ...] = ()
     words: str = ""
+    screen: tuple[Cue, ...] = ()
+    cuts: tuple[float, ...] = ()
     source: str = ""
 
     def content_digest(self) -> str:
         """SHA-256 over everything an encoder can see; ids and provenance are left out, so equal content is equal."""
         seen = [self.modality, self.title, self.section, self.text, self.header, self.rows, self.media_sha256,
-                self.duration, self.caption, [dataclasses.astuple(c) for c in self.cues], self.words]
+                self.duration, self.caption, [dataclasses.astuple(c) for c in self.cues], self.words,
+                [dataclasses.astuple(c) for c in self.screen], self.cuts]
         return hashlib.sha256(json.dumps(seen, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -92,7 +99,7 @@ class Question:
 class Annotation:
     """Where the gold evidence of a question lies in one item, in the item's own unit.
 
-    ``spans`` are half-open: characters of the text, row numbers of a table, seconds of a video; none for ``item``.
+    ``pseudo``: found by locating the answer, not annotated by anyone. ``spans`` are half-open: characters of the text, row numbers of a table, seconds of a video; none for ``item``.
     Annotations of one question that share a ``group`` are joint evidence; different groups are alternatives
     (OTT-QA's weak labels), any one of which suffices.
     """
@@ -102,6 +109,7 @@ class Annotation:
     unit: Unit
     spans: tuple[tuple[float, float], ...] = ()
     group: int = 0
+    pseudo: bool = False
 
 
 @dataclass(slots=True)
@@ -118,13 +126,13 @@ class Evidence:
     span: tuple[float, float] = field(default=(0.0, 0.0))
 
 
+_CUES = pa.list_(pa.struct([("start", pa.float64()), ("end", pa.float64()), ("text", pa.string())]))
 ITEM_SCHEMA = pa.schema([
     ("id", pa.string()), ("benchmark", pa.string()), ("modality", pa.string()), ("title", pa.string()),
     ("section", pa.string()), ("text", pa.string()), ("header", pa.list_(pa.string())),
     ("rows", pa.list_(pa.list_(pa.string()))), ("media", pa.string()), ("media_sha256", pa.string()),
     ("duration", pa.float64()), ("caption", pa.string()),
-    ("cues", pa.list_(pa.struct([("start", pa.float64()), ("end", pa.float64()), ("text", pa.string())]))),
-    ("words", pa.string()), ("source", pa.string()),
+    ("cues", _CUES), ("words", pa.string()), ("screen", _CUES), ("cuts", pa.list_(pa.float64())), ("source", pa.string()),
 ])
 QUESTION_SCHEMA = pa.schema([
     ("id", pa.string()), ("benchmark", pa.string()), ("question", pa.string()), ("answers", pa.list_(pa.string())),
@@ -132,7 +140,7 @@ QUESTION_SCHEMA = pa.schema([
 ])
 ANNOTATION_SCHEMA = pa.schema([
     ("question_id", pa.string()), ("item_id", pa.string()), ("unit", pa.string()),
-    ("spans", pa.list_(pa.list_(pa.float64(), 2))), ("group", pa.int32()),
+    ("spans", pa.list_(pa.list_(pa.float64(), 2))), ("group", pa.int32()), ("pseudo", pa.bool_()),
 ])
 
 
@@ -161,8 +169,9 @@ def write_annotations(path: Path, annotations: Iterable[Annotation]) -> pa.Table
 
 def item_from_row(row: dict[str, Any]) -> Item:
     """One Parquet row back into an Item."""
-    return Item(**{**row, "header": tuple(row["header"] or ()), "rows": tuple(tuple(r) for r in row["rows"] or ()),
-                   "cues": tuple(Cue(c["start"], c["end"], c["text"]) for c in row["cues"] or ())})
+    cues = {k: tuple(Cue(c["start"], c["end"], c["text"]) for c in row[k] or ()) for k in ("cues", "screen")}
+    return Item(**{**row, **cues, "header": tuple(row["header"] or ()), "rows": tuple(tuple(r) for r in row["rows"] or ()),
+                   "cuts": tuple(row["cuts"] or ())})
 
 
 def read_items(path: Path, ids: Sequence[str] | None = None) -> list[Item]:
@@ -180,5 +189,6 @@ def read_questions(path: Path) -> list[Question]:
 
 def read_annotations(path: Path) -> list[Annotation]:
     """Read gold annotations in file order."""
-    return [Annotation(r["question_id"], r["item_id"], r["unit"], tuple((a, b) for a, b in r["spans"]), r["group"])
+    return [Annotation(r["question_id"], r["item_id"], r["unit"], tuple((a, b) for a, b in r["spans"]), r["group"],
+                       r["pseudo"])
             for r in pq.read_table(path, schema=ANNOTATION_SCHEMA).to_pylist()]

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 import canopy
 from canopy.atomic import write_bytes
+from canopy.benchmarks.base import adapter_for, adapter_names
 from canopy.config import Config, load_config
 from canopy.errors import CanopyError, DataError
 from canopy.stages.base import PER_BENCHMARK
@@ -108,12 +109,15 @@ def benchmarks_at(data: Path, names: Sequence[str]) -> dict[str, dict[str, str]]
                         "the folder that holds one folder a benchmark")
     if not names:
         return {slug(data.name): {"adapter": "native", "path": str(data)}}
-    modules = sorted(p.stem for p in (code_root() / "canopy" / "benchmarks").glob("*.py") if p.stem not in ("__init__", "base"))
+    if list(names) == ["all"]:
+        names = [p.name for p in sorted(data.iterdir()) if p.is_dir() and adapter_for(p.name)]
+        if not names:
+            raise DataError(f"{data}: no folder there is named like a benchmark; there are adapters for {', '.join(adapter_names())}")
     found = {}
     for name in names:
-        adapter = name.replace("-", "_")
-        if adapter not in modules:
-            raise DataError(f"no adapter reads {name!r} (canopy/benchmarks/{adapter}.py); there are {', '.join(modules)}")
+        adapter = adapter_for(name)
+        if adapter is None:
+            raise DataError(f"no adapter reads {name!r}; there are {', '.join(adapter_names())}")
         if not (data / name).is_dir():
             raise DataError(f"{data / name}: no such folder; --data must hold one folder for each of --benchmarks")
         found[name] = {"adapter": adapter, "path": str(data / name)}

@@ -1,6 +1,6 @@
 """What every benchmark adapter shares: reading release files safely, and one place where each record's fate is counted.
 
-An adapter is a module of this package with ``read(raw, sink)`` and, optionally, ``ABOUT`` (a sentence on files and licence).
+An adapter is a module of this package with ``read(raw, sink)`` and ``RELEASE`` (its files, their origin and licence).
 Adding a benchmark is a new module and a test; nothing else knows its name.
 """
 
@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import json
 import re
+import sys
 import unicodedata
 import zlib
 from collections import Counter
@@ -26,6 +27,8 @@ from canopy.items import Annotation, Item, Question
 
 MAX_JSON_BYTES = 16 << 30
 MAX_LINE_BYTES = 64 << 20
+# A .gz that unpacks to more than this, and to more than two hundred times its size, is a bomb (text packs five- to twentyfold).
+MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 1 << 30, 200
 _STRUCTURE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError, OSError)
 
 
@@ -130,11 +133,28 @@ class Adapter(Protocol):
         ...
 
 
+def adapter_names() -> list[str]:
+    """The adapters there are: modules of this package that define or import ``read``."""
+    return sorted(p.stem for p in Path(__file__).parent.glob("[a-z]*.py")
+                  if re.search(r"^def read\(|^from \S+ import .*\bread\b", p.read_text("utf-8"), re.M))
+
+
+def adapter_for(name: str) -> str | None:
+    """The adapter that reads a benchmark known by this name (its module's, its folder's or an alias); None where there is none."""
+    wanted = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    names = adapter_names()
+    if wanted in names:
+        return wanted
+    known = {re.sub(r"[^a-z0-9]+", "_", alias.lower()): n for n in names
+             for alias in getattr(getattr(load_adapter(n), "RELEASE", None), "aliases", ())}
+    return known.get(wanted)
+
+
 def load_adapter(name: str) -> Adapter:
     """The adapter module ``canopy.benchmarks.<name>``; DataError with the names there are, where it does not exist."""
-    here = {p.stem for p in Path(__file__).parent.glob("[a-z]*.py")} - {"base"}
+    here = adapter_names()
     if name not in here:
-        raise DataError(f"params.yaml: benchmarks: no adapter {name!r}; there are {', '.join(sorted(here))}")
+        raise DataError(f"params.yaml: benchmarks: no adapter {name!r}; there are {', '.join(here)}")
     return importlib.import_module(f"canopy.benchmarks.{name}")
 
 
@@ -182,6 +202,7 @@ def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
     try:
         with opener(path, "rb") as f:
             number = 0
+            unpacked, limit = 0, max(MAX_UNPACKED_BYTES, path.stat().st_size * MAX_UNPACKED_RATIO) if path.suffix == ".gz" else sys.maxsize
             while True:
                 number += 1
                 try:
@@ -190,10 +211,15 @@ def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
                     raise DataError(f"{path}: the compressed file is damaged after line {number - 1}: {e}; download it again") from None
                 if not line:
                     return
-                if len(line) > MAX_LINE_BYTES:
+                unpacked += len(line)
+                too_long = len(line) > MAX_LINE_BYTES
+                while too_long and line and not line.endswith(b"\n") and unpacked <= limit:
+                    line = f.readline(MAX_LINE_BYTES)
+                    unpacked += len(line)
+                if unpacked > limit:
+                    raise DataError(f"{path}: unpacks to more than {limit >> 20} MiB, {MAX_UNPACKED_RATIO} times its size: not a release file")
+                if too_long:
                     sink.reject(path, f"line {number}", f"longer than {MAX_LINE_BYTES >> 20} MiB")
-                    while line and not line.endswith(b"\n"):
-                        line = f.readline(MAX_LINE_BYTES)
                     continue
                 if not line.strip():
                     continue

@@ -67,7 +67,7 @@ def _refuse_too_many(sink: Sink, raw: Path, config: Config, kept: Path) -> None:
         first = next(q for q in sink.quarantine if where in ("", f" of {q['file']}"))
         raise DataError(f"{raw}: {wrong} of {of} records{where} cannot be used, more than ingest.max_quarantined_share "
                         f"{limit:g} allows; the first: {first['file']}, {first['record']}: {first['reason']}; all of them: {kept}")
-    if not sink.items:
+    if not sink.items and not counts["waiting"] and not sink.questions:
         raise DataError(f"{raw}: no item could be read ({counts['read']} records, {counts['waiting']} waiting for a document)")
 
 
