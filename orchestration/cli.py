@@ -219,10 +219,11 @@ def _conclude(root: Path, done: Sweep, console: Console, next_steps: Sequence[st
 def main() -> None:
     """Run the program; an error that a user can act on is one red line and exit code 1."""
     prepare_environment()
-    from orchestration.cli_model import register
+    from orchestration import cli_data, cli_model
     from orchestration.processes import end_like_ctrl_c
 
-    register(app)
+    cli_model.register(app)
+    cli_data.register(app)
     end_like_ctrl_c()
     try:
         app()
