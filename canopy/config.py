@@ -109,6 +109,68 @@ class Evaluation(_Frozen):
     seed: int = 13
 
 
+class Options(_Frozen):
+    """Departures from the paper's loop, each off by default and each a row of its own (``canopy-<option>``) among the ablations.
+
+    ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a round's best new
+    region scores less than this above the best so far (None: off). ``keep_margin``: keep an item whole where its best child beats the root by less (0: off).
+    ``aggregate_all``: aggregate questions keep texts and videos whole too. ``flat_global``: all new items' leaves compete, those that score at least
+    their root stay. ``frame_density``: kept video nodes get frames in proportion to their score. ``critic_memory``: the critic is told the
+    facts known and the gaps searched. ``order``: order of the evidence. ``faithfulness``: check the answer against the evidence.
+    """
+
+    rule: Literal["parent", "lookahead"] = "parent"
+    lookahead_margin: float = Field(0.01, ge=0)
+    exclude_seen: bool = False
+    min_gain: float | None = None
+    keep_margin: float = Field(0.0, ge=0)
+    aggregate_all: bool = False
+    flat_global: bool = False
+    frame_density: bool = False
+    critic_memory: bool = False
+    order: Literal["retrieval", "score", "best_last"] = "retrieval"
+    faithfulness: bool = False
+
+
+class Language(_Frozen):
+    """The OpenAI-compatible server: where params.yaml is silent, CANOPY_LLM_BASE_URL, CANOPY_LLM_MODEL and CANOPY_LLM_API_KEY say.
+
+    ``base_url`` empty: no server, the LLM-free roles run. ``tokenizer``: a folder with tokenizer.json, to count #Tok in the reader's own tokens.
+    """
+
+    base_url: str = ""
+    model: str = ""
+    tokenizer: str = ""
+    sees_media: bool = False
+    concurrency: int = Field(32, ge=1, le=256)
+    timeout_seconds: float = Field(120.0, gt=0)
+    tries: int = Field(6, ge=1, le=20)
+    temperature: float = Field(0.0, ge=0, le=2)
+
+
+class Answers(_Frozen):
+    """The question-answering matrix: systems, corpus settings, seeds, and the loop's k and R (paper: k 10, R 3).
+
+    ``systems`` empty: all that can run here. ``questions``: at most so many test questions of each benchmark, drawn by the seed (0: all).
+    ``evidence_tokens``: the reader's cap (paper: 16k; 64k for video benchmarks). ``models``: what baselines load, by key: a folder or a hub id.
+    ``budgets``: sizes that compressors are swept over. ``sweep_k``, ``sweep_rounds``: values of k and R that CANOPY and Vanilla RAG are swept over.
+    """
+
+    systems: tuple[str, ...] = ()
+    settings: tuple[Literal["unified", "own", "gold"], ...] = Field(("unified", "own", "gold"), min_length=1)
+    seeds: tuple[int, ...] = Field((13,), min_length=1)
+    questions: int = Field(0, ge=0)
+    k: int = Field(10, ge=1)
+    rounds: int = Field(3, ge=1, le=16)
+    evidence_tokens: int = Field(16_000, ge=100)
+    video_evidence_tokens: int = Field(64_000, ge=100)
+    models: dict[str, str] = Field(default_factory=dict)
+    budgets: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5, 0.7)
+    sweep_k: tuple[PositiveInt, ...] = ()
+    sweep_rounds: tuple[PositiveInt, ...] = ()
+    options: Options = Options()
+
+
 class Promotion(_Frozen):
     """The gate of ``canopy promote``: what a challenger must show against the champion (or f0 where there is none)."""
 
@@ -129,6 +191,8 @@ class Config(_Frozen):
     store: Store = Store()
     index: Index = Index()
     evaluation: Evaluation = Evaluation()
+    language: Language = Language()
+    answers: Answers = Answers()
     promotion: Promotion = Promotion()
 
 

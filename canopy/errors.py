@@ -9,6 +9,10 @@ class DataError(CanopyError):
     """A file or record that cannot be used, with where it is and what to do about it."""
 
 
+class MediaError(DataError):
+    """An image or video that cannot be decoded, with the file and the reason."""
+
+
 class ValidationFailed(CanopyError):
     """A blocking data rule does not hold, so nothing downstream may be built from this data."""
 
@@ -19,3 +23,7 @@ class EncoderMismatch(CanopyError):
 
 class DeviceError(CanopyError):
     """A device was asked for that this machine does not have."""
+
+
+class ServerError(CanopyError):
+    """A language model server that cannot be reached, or refuses after all retries."""

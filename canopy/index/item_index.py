@@ -108,20 +108,52 @@ class ItemIndex:
             opened._search = _to_gpus(index)
         return opened
 
-    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, list[list[str]]]:
+    def search(self, queries: np.ndarray, k: int, *, among: np.ndarray | None = None) -> tuple[np.ndarray, list[list[str]]]:
         """The k nearest items of each query, best first.
+
+        Parameters
+        ----------
+        among : ndarray of bool, shape (items,), or None
+            Search only these; applied inside the index, so that k results come where there are as many.
 
         Returns
         -------
-        scores : ndarray of float32, shape (queries, min(k, items))
+        scores : ndarray of float32, shape (queries, min(k, items searched))
         ids : list of list of str
         """
-        k = min(k, len(self.ids))
+        there = len(self.ids) if among is None else int(np.count_nonzero(among))
+        k = min(k, there)
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         if k == 0 or len(queries) == 0:
             return np.zeros((len(queries), k), np.float32), [[] for _ in queries]
-        scores, rows = self._search.search(queries, k)
+        if there == len(self.ids):
+            scores, rows = self._search.search(queries, k)
+        elif self._search is self._cpu:
+            scores, rows = _search_among(self._search, queries, k, among)
+        else:
+            scores, rows = _filter_deeper(self._search, queries, k, among)
         return scores, [[self.ids[r] for r in row] for row in rows]
+
+
+def _search_among(index: Any, queries: np.ndarray, k: int, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Search the marked rows through FAISS's bitmap selector."""
+    import faiss
+
+    bits = np.packbits(among, bitorder="little")
+    selector = faiss.IDSelectorBitmap(len(among), faiss.swig_ptr(bits))
+    return index.search(queries, k, params=faiss.SearchParameters(sel=selector))
+
+
+def _filter_deeper(index: Any, queries: np.ndarray, k: int, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same where an index knows no selectors (on GPUs): look deeper until k marked rows have come for every query."""
+    depth = k
+    while True:
+        depth = min(len(among), 2 * depth)
+        scores, rows = index.search(queries, depth)
+        kept = among[rows]
+        if depth == len(among) or (kept.sum(1) >= k).all():
+            chosen = [np.flatnonzero(m)[:k] for m in kept]
+            return np.stack([s[c] for s, c in zip(scores, chosen, strict=True)]), np.stack([r[c] for r, c in zip(rows, chosen, strict=True)])
 
 
 def _to_gpus(index: Any) -> Any:
