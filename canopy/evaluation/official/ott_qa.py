@@ -1,0 +1,16 @@
+"""OTT-QA's and HybridQA's rules (evaluate_script.py of both): EM and F1 without a yes/no rule, split by where the answer stands."""
+
+from __future__ import annotations
+
+from canopy.evaluation.official.base import Support, exact_match, squad_f1
+from canopy.items import Question
+
+PRIMARY = ("em", "f1")
+RULES = "EM and SQuAD v2's F1 against the one annotated answer, no yes/no rule; also apart for answers in a table's cell and in a linked passage."
+
+
+def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
+    """``em``, ``f1``, and the same under ``table_*`` or ``passage_*`` (both, where its traced nodes are of both kinds)."""
+    truth = question.answers[0] if question.answers else ""
+    both = {"em": exact_match(prediction, truth), "f1": squad_f1(prediction, truth)}
+    return both | {f"{kind}_{k}": v for kind in question.type.split("+") if kind in ("table", "passage") for k, v in both.items()}
