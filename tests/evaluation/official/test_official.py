@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canopy.benchmarks.base import adapter_names
-from canopy.evaluation.official import generic, hotpotqa, multimodalqa, natural_questions, options, ott_qa, tat_qa, two_wiki
+from canopy.evaluation.official import (
+    generic,
+    hotpotqa,
+    multimodalqa,
+    natural_questions,
+    options,
+    ott_qa,
+    tat_qa,
+    two_wiki,
+)
 from canopy.evaluation.official.base import Support, official_metric
 from canopy.items import Question
 
