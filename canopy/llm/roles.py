@@ -45,6 +45,11 @@ class Shown:
     span: tuple[float, float] = (0.0, 0.0)
     times: tuple[float, ...] = ()
 
+    def words(self) -> str:
+        """The region as a reader is given it: its item's title, unless its text begins with it, then the text."""
+        title = self.title.strip()
+        return self.text if not title or self.text.startswith(title) else f"{title}: {self.text}" if self.text else title
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -32,12 +32,15 @@ class Needs:
         Keys of ``answers.models`` in params.yaml: model folders or hub ids that the system loads itself.
     packages : tuple of str
         Importable packages beyond canopy's own dependencies.
+    scorers : tuple of str
+        Node scores: ``f_theta``, ``f0``, ``f_theta_per_modality``.
     """
 
     llm: bool = False
     gold: bool = False
     models: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    scorers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

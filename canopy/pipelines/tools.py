@@ -147,7 +147,7 @@ class Tools:
     """All that a system may use. ``gold`` (question id to (item id, fragments) of its best-annotated group) is for oracles and measuring only.
 
     ``setting`` says what is searched: ``unified`` (all benchmarks' items), ``own`` (this benchmark's), ``gold`` (nothing is searched: each
-    question's annotated items are given, and ``search`` returns them).
+    question's annotated items are given, and ``find`` returns them). ``adapters``: benchmark to the adapter that reads it.
     """
 
     library: Library
@@ -157,6 +157,7 @@ class Tools:
     answers: Answers
     setting: str = "unified"
     gold: Mapping[str, Sequence[tuple[str, tuple[int, ...]]]] = field(default_factory=dict)
+    adapters: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
 
     def find(self, question_id: str, query: str, k: int, trace: Trace, *, modalities: Collection[str] | None = None,

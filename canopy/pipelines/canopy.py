@@ -1,0 +1,159 @@
+"""CANOPY's loop (paper, section 3): retrieve, compress each new item by the parent-relative rule, ask the critic, search for what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from canopy.config import Answers, Options
+from canopy.evaluation.official.base import normalise_answer
+from canopy.items import Evidence, Question
+from canopy.llm.roles import Memory, Trace
+from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
+from canopy.pipelines.compression import keep_whole, regions_of, score_items, select_rule
+from canopy.pipelines.evidence import answer_from, show_regions
+from canopy.pipelines.tools import Tools
+
+
+@dataclass(slots=True)
+class _State:
+    """What one question's loop knows: items in evidence, whether tables stay whole (None: not asked yet), what was noted."""
+
+    seen: set[str] = field(default_factory=set)
+    aggregate: bool | None = None
+    rounds: list[Round] = field(default_factory=list)
+    memory: Memory | None = None
+    notes: Counter[str] = field(default_factory=Counter)
+
+
+class Canopy:
+    """The loop and its ablations.
+
+    Parameters
+    ----------
+    k, rounds : int
+        Items a round retrieves; R, the most rounds (paper: 10 and 3).
+    scorer : str
+        Which node scores refine: ``f_theta``, or another of the tools' scorers.
+    projection : bool
+        Whether items are compressed; without it they stay whole (the ablation "without projection").
+    routed : bool
+        Whether the router first picks the modality corpora to search (the paper's dagger).
+    """
+
+    def __init__(self, k: int, rounds: int, options: Options, *, scorer: str = "f_theta", projection: bool = True, routed: bool = False) -> None:
+        self.k, self.rounds, self.options = k, rounds, options
+        self.scorer, self.projection, self.routed = scorer, projection, routed
+        self._choose = select_rule(options)
+
+    def answer(self, question: Question, tools: Tools, trace: Trace) -> Result:
+        """Answer one question.
+
+        The critic is asked after every round but the last, at most R - 1 times; the table classifier at most once, when the first table turns up. With
+        the question's items given (setting ``gold``) there is one round.
+        """
+        state = _State(memory=Memory() if self.options.critic_memory else None)
+        available = tools.searcher.modalities
+        modalities = tools.roles.router.route(question.question, available, trace) if self.routed else None
+        query = question.question
+        last = 1 if tools.setting == "gold" else self.rounds
+        for number in range(1, last + 1):
+            self._round(question, query, modalities, state, tools, trace)
+            if number == last:
+                break
+            if self.options.min_gain is not None and number > 1 and new_words(state.rounds, tools) < self.options.min_gain:
+                state.notes["stopped: little new"] += 1
+                break
+            evidence = [r for done in state.rounds for r in done.kept]
+            verdict = tools.roles.critic.judge(question.question, show_regions(evidence, tools, self.options), state.memory, trace)
+            if verdict.sufficient:
+                break
+            if state.memory is not None:
+                state.memory.facts += [f for f in verdict.facts if f not in state.memory.facts]
+                state.memory.searched.append(verdict.missing or verdict.query)
+            query = verdict.query or question.question
+        result = answer_from(question, tools, trace, state.rounds, self.options, state.notes)
+        return self._check(question, result, tools, trace) if self.options.faithfulness else result
+
+    def _round(self, question: Question, query: str, modalities: tuple[str, ...] | None, state: _State, tools: Tools, trace: Trace) -> None:
+        hits = tools.find(question.id, query, self.k, trace, modalities=modalities, exclude=state.seen if self.options.exclude_seen else ())
+        new = [i for i, _ in hits if i not in state.seen]
+        state.seen.update(new)
+        kept = self._compress(question, query, new, state, tools, trace)
+        state.rounds.append(Round(query, tuple(i for i, _ in hits), tuple(new), tuple(kept)))
+
+    def _compress(self, question: Question, query: str, new: list[str], state: _State, tools: Tools, trace: Trace) -> list[Evidence]:
+        """The new items' kept regions, in retrieval order: refined with this round's query, whole where that is the rule."""
+        if not new:
+            return []
+        modality = {i: tools.library.item(i).modality for i in new}
+        can_be_whole = {"table"} | ({"text", "video"} if self.options.aggregate_all else set())
+        if self.projection and state.aggregate is None and can_be_whole & set(modality.values()):
+            state.aggregate = tools.roles.classifier.is_aggregate(question.question, trace)
+        whole = {i for i in new if not self.projection or (state.aggregate and modality[i] in can_be_whole)}
+        refined = [i for i in new if i not in whole]
+        regions: dict[str, list[Evidence]] = {i: keep_whole([i], tools) for i in new if i in whole}
+        if refined:
+            scored = score_items(refined, query, tools, trace, self.scorer)
+            for region in regions_of(scored, self._choose(scored.layout, scored.scores), tools):
+                regions.setdefault(region.item_id, []).append(region)
+        return [r for i in new for r in regions[i]]
+
+    def _check(self, question: Question, result: Result, tools: Tools, trace: Trace) -> Result:
+        """Is the answer stated in what was kept? If not, the reader gets the same items whole, once; what then is not stated either is noted."""
+        if is_stated(result):
+            return result
+        whole = [Round(r.query, r.retrieved, r.new, tuple(keep_whole(r.new, tools))) for r in result.rounds]
+        again = answer_from(question, tools, trace, whole, self.options, Counter(result.notes))
+        again.notes["reread whole"] = 1
+        if not is_stated(again):
+            again.notes["unsupported"] = 1
+        return again
+
+
+def is_stated(result: Result) -> bool:
+    """Whether the shown words hold the answer after normalising; verdicts (yes, no, an option's letter) and empty answers are not looked for."""
+    said = normalise_answer(result.answer)
+    if said in ("", "yes", "no") or len(said) == 1:
+        return True
+    return any(f" {said} " in f" {normalise_answer(s.words())} " for s in result.shown)
+
+
+def new_words(rounds: list[Round], tools: Tools) -> float:
+    """Information gain of the last round: the share of its kept words that no earlier round kept, 0 where it kept none."""
+    def words(kept: tuple[Evidence, ...]) -> set[str]:
+        return {w for r in kept for w in re.findall(r"\w{3,}", tools.library.show(r).text.lower())}
+
+    now = words(rounds[-1].kept)
+    before = set().union(*(words(r.kept) for r in rounds[:-1]))
+    return len(now - before) / len(now) if now else 0.0
+
+
+def _spec(name: str, says: str, paper: str = "", family: str = "ablation", rounds: int | None = None, scorer: str = "f_theta", projection: bool = True,
+          routed: bool = False, scorers: tuple[str, ...] = (), **options: Any) -> SystemSpec:
+    def make(answers: Answers) -> System:
+        return Canopy(answers.k, rounds or answers.rounds, answers.options.model_copy(update=options), scorer=scorer, projection=projection, routed=routed)
+    return SystemSpec(name, says, make, Needs(scorers=scorers or (scorer,)), paper, family)
+
+
+SYSTEMS = (
+    _spec("canopy", "the paper's loop: retrieve, refine by the parent-relative rule, critic, follow-up", "CANOPY", "main"),
+    _spec("canopy-lookahead", "the loop with our rule that looks ahead: a child qualifies by its best descendant", "", "main", rule="lookahead"),
+    _spec("canopy-routed", "a router first picks the modality corpora to search", "CANOPY routed", "main", routed=True),
+    _spec("canopy-no-projection", "the loop with whole items: no compression", "w/o projection", projection=False),
+    _spec("canopy-no-iteration", "one round", "w/o iteration", rounds=1),
+    _spec("canopy-f0", "refined with the frozen encoder's scores", "w/ f0", scorer="f0"),
+    _spec("canopy-exclude-seen", "follow-ups leave out, inside the search, what is already in evidence", exclude_seen=True),
+    _spec("canopy-min-gain", "stops when less than a fifth of a round's words are new", min_gain=0.2),
+    _spec("canopy-keep-margin", "an item stays whole where no region scores 0.02 above it", keep_margin=0.02),
+    _spec("canopy-aggregate-all", "aggregate questions keep texts and videos whole too, not tables alone", aggregate_all=True),
+    _spec("canopy-flat-global", "all new items' leaves as one list, each kept if it scores at least its parent", flat_global=True),
+    _spec("canopy-per-modality", "an adapter of its own for every modality", scorer="f_theta_per_modality"),
+    _spec("canopy-frame-density", "kept video regions get frames by their score", frame_density=True),
+    _spec("canopy-critic-memory", "the critic is told the facts known and the gaps already searched", critic_memory=True),
+    _spec("canopy-order-score", "evidence ordered by score, best first", order="score"),
+    _spec("canopy-order-best-last", "evidence ordered by score, best last", order="best_last"),
+    _spec("canopy-faithfulness", "an answer that the kept regions do not state is read again from the whole items", faithfulness=True),
+)
