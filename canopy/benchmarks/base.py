@@ -50,6 +50,16 @@ class Draft:
     fallbacks: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Origin:
+    """The record that a question, image or video came from, and how it is counted: ``mapped``, ``fallback``, ``waiting`` or ``quarantined``."""
+
+    file: str
+    record: str
+    outcome: str
+    fallbacks: tuple[str, ...] = ()
+
+
 class Sink:
     """Collects items, questions and annotations; counts every record read as mapped, fallback, waiting or quarantined."""
 
@@ -64,6 +74,11 @@ class Sink:
         self.fallbacks: Counter[str] = Counter()
         self.waiting: list[dict[str, str]] = []
         self.notes: list[str] = []
+        # Of questions, images and videos: a medium that turns out to be broken takes what needs it out again (canopy.benchmarks.withdrawal).
+        self.question_origins: dict[str, Origin] = {}
+        self.item_origins: dict[str, Origin] = {}
+        # An adapter that knows what its media show sets this: nothing is read off them.
+        self.words_given = False
 
     @contextmanager
     def record(self, file: Path | str, record: str) -> Iterator[Draft]:
@@ -75,7 +90,9 @@ class Sink:
             yield draft
             self._keep(draft)
         except Waiting as e:
-            self._keep(Draft(items=draft.items))  # the documents that did come are still there to be found
+            kept = Draft(items=draft.items)  # the documents that did come are still there to be found
+            self._keep(kept)
+            self._remember(kept, Origin(name, record, "waiting"))
             self.counts["waiting"] += 1
             self.waiting.append({"file": name, "record": record, "reason": str(e)})
         except Unusable as e:
@@ -84,7 +101,14 @@ class Sink:
             self._reject(name, record, f"not in the expected structure: {type(e).__name__}: {str(e)[:200]}")
         else:
             self.counts["fallback" if draft.fallbacks else "mapped"] += 1
-            self.fallbacks.update(draft.fallbacks)
+            self.fallbacks.update(dict.fromkeys(draft.fallbacks, 1))  # records, not mentions
+            self._remember(draft, Origin(name, record, "fallback" if draft.fallbacks else "mapped", tuple(dict.fromkeys(draft.fallbacks))))
+
+    def _remember(self, draft: Draft, origin: Origin) -> None:
+        self.question_origins.update((q.id, origin) for q in draft.questions)
+        for i in draft.items:
+            if i.modality in ("image", "video"):
+                self.item_origins.setdefault(i.id, origin)
 
     def _reject(self, file: str, record: str, reason: str) -> None:
         self.counts["quarantined"] += 1

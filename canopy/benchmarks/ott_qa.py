@@ -1,187 +1,104 @@
-"""OTT-QA (MIT; Wikipedia text CC BY-SA 3.0): tables and their linked passages as items, traced answer nodes as gold.
+"""OTT-QA (MIT; Wikipedia text CC BY-SA 3.0): HybridQA's tables and passages with questions that stand alone, over an open-domain corpus.
 
-Files as in github.com/wenhuchen/OTT-QA: ``released_data/{train,dev}.traced.json`` (else ``{train,dev}.json``, which carry no
-nodes), ``data/traindev_tables_tok/<table_id>.json`` and ``data/traindev_request_tok/<table_id>.json``.
-Answer nodes are weak labels: each is an alternative (a group of its own). They are located by coordinates and link, never by text.
+The open-domain corpora are read entry by entry, so their size costs no memory beyond their items; those, like all items, are held
+until the stage writes them (about 1.5 KB each: 8 GB for the full 419,183 tables and 5.4 million passages).
 """
 
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import (
-    Draft,
-    Sink,
-    Unusable,
-    Waiting,
-    item_id,
-    load_json,
-    load_json_list,
-    occurrences,
-    text_of,
+from canopy.benchmarks.base import Sink
+from canopy.benchmarks.json_entries import iterate_object
+from canopy.benchmarks.records import object_of
+from canopy.benchmarks.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.wikitables import Tables, passage_item, read_tables, table_item
+from canopy.progress import progress
+
+_AT = "https://raw.githubusercontent.com/wenhuchen/OTT-QA/b289bcca691db21a5259c3420e6b9819a9be9ba3/released_data"
+_CORPUS = "https://opendomainhybridqa.s3-us-west-2.amazonaws.com"
+RELEASE = Release(
+    title="OTT-QA",
+    licence="MIT; Wikipedia text CC BY-SA 3.0",
+    home="https://github.com/wenhuchen/OTT-QA",
+    files=(
+        ReleaseFile("train", ("released_data/train.traced.json", "train.traced.json", "released_data/train.json", "train.json"),
+                    "41,469 training questions; the traced file has answer nodes", f"{_AT}/train.traced.json"),
+        ReleaseFile("dev", ("released_data/dev.traced.json", "dev.traced.json", "released_data/dev.json", "dev.json"),
+                    "2,214 development questions; the traced file has answer nodes", f"{_AT}/dev.traced.json"),
+        ReleaseFile("test", ("released_data/test.blind.json", "test.blind.json", "released_data/test.json", "test.json"),
+                    "2,158 test questions, answers and tables withheld", f"{_AT}/test.blind.json"),
+        ReleaseFile("tables", ("data/traindev_tables_tok/", "traindev_tables_tok/"), "tables of train and dev, a file each: git clone the repository"),
+        ReleaseFile("requests", ("data/traindev_request_tok/", "traindev_request_tok/"), "the passages that each table links to, in the repository"),
+        ReleaseFile("plain_tables", ("data/all_plain_tables.json", "all_plain_tables.json"), "the open-domain corpus: over 400,000 tables without links",
+                    f"{_CORPUS}/all_plain_tables.json"),
+        ReleaseFile("passages", ("data/all_passages.json", "all_passages.json"), "the open-domain corpus: over 5 million passages",
+                    f"{_CORPUS}/all_passages.json"),
+    ),
+    needs=(("tables", "plain_tables"), ("train", "dev", "test")),
+    aliases=("ottqa",),
+    layout="ott-qa/\n  released_data/\n    train.traced.json\n    dev.traced.json\n  data/\n    traindev_tables_tok/\n    traindev_request_tok/\n"
+           "    all_plain_tables.json   (open-domain corpus, optional)\n    all_passages.json       (open-domain corpus, optional)",
 )
-from canopy.errors import DataError
-from canopy.items import Annotation, Item, Question
-
-ABOUT = "OTT-QA, MIT: released_data/ and data/traindev_{tables,request}_tok/ of github.com/wenhuchen/OTT-QA"
-TABLES, REQUESTS = "data/traindev_tables_tok", "data/traindev_request_tok"
-
-
-class Tables:
-    """The table and request files of a release, by table id, each read once and mapped to items once."""
-
-    def __init__(self, tables: Path, requests: Path, benchmark: str) -> None:
-        if not tables.is_dir():
-            raise DataError(f"{tables}: no such folder; it holds one JSON file a table in the official release")
-        self.benchmark = benchmark
-        self._tables, self._requests = ({unicodedata.normalize("NFC", p.stem): p for p in sorted(folder.glob("*.json"))}
-                                        for folder in (tables, requests))
-        self.broken: dict[str, dict[str, str]] = {}
-        self.load = lru_cache(maxsize=None)(self._load)
-
-    def ids(self) -> list[str]:
-        """All table ids there are files for."""
-        return list(self._tables)
-
-    def _load(self, table_id: str) -> tuple[Item, list[list[list[str]]], dict[str, Item]]:
-        """A table as an item, its cells' links, and its passages by link. Unusable where a file is broken."""
-        table_id = unicodedata.normalize("NFC", table_id)
-        path = self._tables.get(table_id)
-        if path is None:
-            raise Waiting(f"table {table_id!r} has no file in {TABLES.rsplit('/', 1)[-1]}")
-        try:
-            raw = load_json(path)
-            request = self._requests.get(unicodedata.normalize("NFC", path.stem))
-            passages = load_json(request) if request else {}
-        except DataError as e:
-            raise Unusable(str(e)) from None
-        if not isinstance(raw, dict) or not isinstance(passages, dict):
-            raise Unusable(f"{path.name}: an object is expected")
-        for cell in (c for r in [raw["header"], *raw["data"]] for c in r):
-            if not (isinstance(cell, list) and len(cell) == 2 and isinstance(cell[1], list)):
-                raise Unusable(f"table {table_id!r}: a cell is [text, [links]], not {str(cell)[:60]!r}")
-        header = tuple(text_of(c[0], "a header cell", empty=True) for c in raw["header"])
-        rows = tuple(tuple(text_of(c[0], "a cell", empty=True) for c in r) for r in raw["data"])
-        if not rows or not any(c.strip() for r in rows for c in r):
-            raise Unusable(f"table {table_id!r} has no row with any words")
-        width = max(len(header), *(len(r) for r in rows))
-        header = header + ("",) * (width - len(header))
-        rows = tuple(r + ("",) * (width - len(r)) for r in rows)
-        links = [[[x for x in c[1] if isinstance(x, str)] for c in r] for r in raw["data"]]
-        table = Item(f"{self.benchmark}/table/{table_id}", self.benchmark, "table", title=text_of(raw.get("title", ""), "title", empty=True),
-                     section=text_of(raw.get("section_title") or "", "section_title", empty=True), header=header, rows=rows, source=path.name)
-        found = {}
-        for link, text in passages.items():
-            try:
-                text_of(text, f"passage {link!r}")
-            except Unusable as e:
-                self.broken.setdefault(table_id, {})[link] = str(e)
-            else:
-                title = link.rsplit("/", 1)[-1].replace("_", " ")
-                found[link] = Item(item_id(self.benchmark, title, link, text), self.benchmark, "text", title=title, text=text, source=link)
-        return table, links, found
 
 
 def read(raw: Path, sink: Sink) -> None:
-    """Read the questions of every split that is there, and all tables with their passages."""
-    read_release(raw, sink, Tables(raw / TABLES, raw / REQUESTS, sink.benchmark))
+    """Read the questions of every split that is there, all tables with their passages, and the open-domain corpora.
+
+    Raises
+    ------
+    DataError
+        Where a file that is needed is missing, or one is broken.
+    """
+    found = require_files(raw, RELEASE)
+    tables = Tables(sink.benchmark, found["tables"], found["requests"], sink.items)
+    for path in found["plain_tables"][:1]:
+        read_plain_tables(path, sink, frozenset(tables.ids()))
+    read_tables(sink, tables, found)
+    for path in found["passages"][:1]:
+        read_passages(path, sink)
 
 
-def read_release(raw: Path, sink: Sink, tables: Tables) -> None:
-    """Questions and corpus of one release; HybridQA, which has the same shape, uses it with its own folders."""
-    files = [(p, split) for split in ("train", "dev") for p in [raw / "released_data" / f"{split}.traced.json",
-             raw / "released_data" / f"{split}.json"] if p.is_file()]
-    files = [(p, s) for p, s in files if p.name.endswith(".traced.json") or (p.with_name(f"{s}.traced.json"), s) not in files]
-    if not files:
-        raise DataError(f"{raw / 'released_data'}: none of train.traced.json, dev.traced.json, train.json, dev.json is there")
-    for path, split in files:
-        for number, record in enumerate(load_json_list(path)):
-            name = str(record.get("question_id") or f"record {number}") if isinstance(record, dict) else f"record {number}"
-            with sink.record(path, name) as draft:
-                map_record(record, split, sink.benchmark, tables, draft)
-    for table_id in tables.ids():
-        for link, reason in tables.broken.get(table_id, {}).items():
-            sink.reject(f"{table_id}.json", link, reason)
-        if f"{sink.benchmark}/table/{table_id}" in sink.items:
-            continue
-        with sink.record(f"{table_id}.json", table_id) as draft:
-            table, _, passages = tables.load(table_id)
-            draft.items.extend([table, *passages.values()])
+def read_plain_tables(path: Path, sink: Sink, traced: frozenset[str]) -> None:
+    """The corpus' tables as items; a table with a file of its own is that file's, which has links."""
+    skipped = 0
+    for table_id, record in _entries(path):
+        with sink.record(path.name, table_id) as draft:
+            name = unicodedata.normalize("NFC", table_id)
+            if name in traced:
+                skipped += 1
+            else:
+                draft.items.append(table_item(sink.benchmark, name, object_of(record, "a table"), path.name)[0])
+    if skipped:
+        sink.notes.append(f"{path.name}: {skipped} of its tables have a file of their own, which is used instead.")
 
 
-def map_record(record: Any, split: str, benchmark: str, tables: Tables, draft: Draft) -> None:
-    """One official question to items, the question, and one alternative a traced node."""
-    if not isinstance(record, dict):
-        raise Unusable(f"an object is expected, not {type(record).__name__}")
-    qid = f"{benchmark}/{text_of(record['question_id'], 'question_id')}"
-    answer = record.get("answer-text") or ""
-    answers = (text_of(answer, "answer-text"),) if answer else ()
-    table, links, passages = tables.load(text_of(record["table_id"], "table_id"))
-    draft.items.extend([table, *passages.values()])
-    nodes, kinds, wrong, absent = [], set(), [], []
-    for node in record.get("answer-node") or []:
-        if node not in nodes:
-            nodes.append(node)
-    group = 0
-    for node in nodes:
-        try:
-            found = map_node(node, answer, qid, group, table, links, passages)
-        except Unusable as e:
-            wrong.append(str(e))
-            continue
-        except Waiting as e:
-            absent.append(str(e))
-            continue
-        draft.annotations.extend(found)
-        kinds.add(node[3])
-        group += 1
-        if any(a.unit == "item" for a in found):
-            draft.fallbacks.append("answer not found in its linked passage: gold whole")
-    if nodes and not group:
-        if absent:
-            raise Waiting(absent[0])
-        raise Unusable(f"no usable answer node: {wrong[0]}")
-    if wrong:
-        draft.fallbacks.append("a wrong answer node left out")
-    if absent:
-        draft.fallbacks.append("an answer node without its passage left out")
-    if not nodes:
-        draft.annotations.append(Annotation(qid, table.id, "item"))
-        draft.fallbacks.append("no answer node: its table is gold whole")
-    draft.questions.append(Question(qid, benchmark, text_of(record["question"], "question").strip(), answers, "+".join(sorted(kinds)), split))
+def read_passages(path: Path, sink: Sink) -> None:
+    """The corpus' passages as items; one whose link a request file has is that file's, though its words may differ."""
+    held = {i.source: i.text for i in sink.items.values() if i.modality == "text"}
+    known: Counter[bool] = Counter()
+    for link, text in _entries(path):
+        with sink.record(path.name, link) as draft:
+            if link in held:
+                known[held[link] == text] += 1
+            else:
+                draft.items.append(passage_item(sink.benchmark, link, text))
+    if known:
+        sink.notes.append(f"{path.name}: {known.total()} of its passages are in a request file as well, {known[False]} of them with other words; "
+                          "the request file's is used.")
 
 
-def map_node(node: Any, answer: str, qid: str, group: int, table: Item, links: list[list[list[str]]],
-             passages: dict[str, Item]) -> list[Annotation]:
-    """One traced node ``[title, [row, column], link, kind]`` to the annotations that are evidence together."""
-    if not isinstance(node, list) or len(node) != 4:
-        raise Unusable("an answer node must be [text, [row, column], link, kind]")
-    _, (row, column), link, kind = node
-    if not (isinstance(row, int) and isinstance(column, int) and 0 <= row < len(links) and 0 <= column < len(links[row])):
-        raise Unusable(f"answer node at {[row, column]} lies outside the table")
-    in_row = Annotation(qid, table.id, "rows", ((float(row), float(row + 1)),), group)
-    cell = table.rows[row][column]
-    if kind == "table":
-        if answer and not _agrees(answer, cell) and not (link and link in links[row][column]):
-            raise Unusable(f"answer node at {[row, column]}: the cell does not hold the answer")
-        return [in_row]
-    if kind != "passage":
-        raise Unusable(f"answer node of unknown kind {kind!r}")
-    if link not in links[row][column] and link not in passages:
-        raise Unusable(f"answer node's link {link!r} is neither in its cell nor among the table's passages")
-    if link not in links[row][column]:
-        raise Unusable(f"answer node's link {link!r} is not in its cell {[row, column]}")
-    if link not in passages:
-        raise Waiting(f"passage {link!r} is not in the request file")
-    spans = occurrences(answer, passages[link].text)
-    held = Annotation(qid, passages[link].id, "chars" if spans else "item", tuple((float(a), float(b)) for a, b in spans), group)
-    return [held, in_row]
+def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+    mebi, read = 1 << 20, 0
+    with progress(path.name, -(-path.stat().st_size // mebi), "MiB") as step:
 
+        def advance(n: int) -> None:
+            nonlocal read
+            step((read + n) // mebi - read // mebi)
+            read += n
 
-def _agrees(answer: str, cell: str) -> bool:
-    """Whether a cell holds the answer or the answer the cell, ignoring case and spacing."""
-    a, c = ("".join(x.casefold().split()) for x in (answer, cell))
-    return bool(c) and (a in c or c in a)
+        yield from iterate_object(path, advance)

@@ -16,6 +16,7 @@ def read(raw: Path, sink: Sink) -> None:
 
     The media stay there, since they are part of the output; the two JSON Lines files go, since the stage's tables hold them.
     """
+    sink.words_given = True  # the media are drawn from what their titles, captions and subtitles say
     folder = write_native(sink.out, raw / "source")
     native.read(folder, sink)
     for name in ("items.jsonl", "questions.jsonl"):

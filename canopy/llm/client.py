@@ -118,7 +118,7 @@ class ChatClient:
         """Ask until a whole reply has come. 408, 409, 425, 429 and 5xx, time-outs, cut connections and bodies that are no completion are tried again."""
         import requests
 
-        url, trouble = self.server.base_url.rstrip("/") + "/chat/completions", ""
+        url, trouble, told = self.server.base_url.rstrip("/") + "/chat/completions", "", None
         for attempt in range(self.server.tries):
             if attempt:
                 self._wait(min(LONGEST_WAIT, told if told is not None else 0.5 * 2 ** attempt * random.uniform(0.75, 1.25)))

@@ -8,6 +8,8 @@ from canopy.benchmarks.base import Sink
 from canopy.benchmarks.hotpotqa import read
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from tests.benchmarks.ingested import copy_of, coverage, gold_of, write
+from tests.benchmarks.ingested import ingest as ingest_folder
 
 RECORD = {"_id": "a1", "question": " Who rowed? ", "answer": "Ann", "type": "bridge", "level": "easy",
           "context": [["Boats &amp; Oars", ["Ann rowed the boat.", " It leaked.", "  "]], ["Shore", ["The shore was far."]]],
@@ -89,8 +91,77 @@ def test_broken_files_are_named(tmp_path, data, words):
 
 
 def test_no_release_file(tmp_path):
-    with pytest.raises(DataError, match="no hotpot_train"):
+    with pytest.raises(DataError, match=r"none of hotpot_train\*.json.* is there; HotpotQA comes from https://hotpotqa.github.io"):
         read(tmp_path, Sink("hotpotqa", tmp_path))
+
+
+@pytest.mark.parametrize("name", ["validation.json", "validation.jsonl", "hotpot_dev_distractor_v1.json"])
+def test_a_mirror_without_ids_takes_them_from_the_question(tmp_path, name):
+    mirror = {**RECORD, "context": {"title": [t for t, _ in RECORD["context"]], "sentences": [s for _, s in RECORD["context"]]},
+              "supporting_facts": {"title": [t for t, _ in RECORD["supporting_facts"]], "sent_id": [n for _, n in RECORD["supporting_facts"]]}}
+    del mirror["_id"]
+    other = {**mirror, "question": "Who swam?"}
+    for folder, records in (("a", [mirror, other]), ("b", [other, mirror])):  # as JSON Lines in a .json file too
+        write(tmp_path / folder / name, records, lines=name != "validation.json")
+    a, b = ingest_folder("hotpotqa", tmp_path / "a"), ingest_folder("hotpotqa", tmp_path / "b")
+    assert a.counts["mapped"] == 2 and set(a.questions) == set(b.questions) and len(a.questions) == 2
+    assert next(iter(a.questions)).startswith("hotpotqa/who-rowed-")
+
+
+def test_odd_records_by_hand(tmp_path):
+    sink = ingest_folder("hotpotqa", copy_of(tmp_path, "hotpotqa"))
+    assert dict(sink.counts) == {"read": 5, "mapped": 1, "fallback": 3, "waiting": 1}
+    assert gold_of(sink, "past-some") == [(0, "Ferry & Tow", [" Ann Fell founded it in 1901."]), (0, "Low Harbour", [" It has a ferry landing."])]
+    assert gold_of(sink, "past-all") == [(0, "Ferry & Tow", ["whole"]), (0, "Low Harbour", ["Low Harbour is a town on the west coast."])]
+    assert gold_of(sink, "two-titles") == [(0, "Ferry & Tow", [" It closed in 1950."])]
+    assert gold_of(sink, "no-facts") == [] and sink.questions["hotpotqa/no-facts"].answers == ("yes",)
+    assert sink.waiting[0]["record"] == "no-title" and coverage(sink) == {"located": 2, "whole": 1, "none": 1}
+
+
+def test_full_wiki_finds_a_missing_paragraph_in_another_record(tmp_path):
+    raw = copy_of(tmp_path, "hotpotqa_fullwiki")
+    sink = ingest_folder("hotpotqa", raw)
+    assert dict(sink.counts) == {"read": 4, "mapped": 1, "fallback": 2, "waiting": 1}
+    assert gold_of(sink, "f1")[0] == (0, "High Moor", ["High Moor is a hill east of the town."])
+    assert sink.questions["hotpotqa/t1"].split == "blind test" and gold_of(sink, "t1") == []
+    records = json.loads((raw / "hotpot_dev_fullwiki_v1.json").read_text("utf-8"))
+    records[2]["context"].append(["High Moor", ["Another moor."]])
+    write(raw / "hotpot_dev_fullwiki_v1.json", records)
+    told = [w["reason"] for w in ingest_folder("hotpotqa", raw).waiting]
+    assert told[0].endswith("2 different paragraphs elsewhere have this title") and len(told) == 2
+
+
+def test_sentences_that_come_stripped_are_joined_by_a_space(tmp_path):
+    record = {**RECORD, "context": [["Shore", ["One a.", "Two b.", "Three c."]], ["Boats &amp; Oars", ["Four d.", "Five e.", "", "Six f."]]]}
+    sink = ingest(tmp_path, [record])
+    assert [i.text for i in sink.items.values()] == ["One a. Two b. Three c.", "Four d. Five e. Six f."]
+    assert gold_text(sink)["hotpotqa/a1", "Boats & Oars"] == ["Four d."]
+
+
+def test_a_copy_of_a_file_in_another_folder_is_left_out_with_a_note(tmp_path):
+    write(tmp_path / "data" / "hotpot_train_v1.1.json", [RECORD])
+    write(tmp_path / "old" / "data" / "hotpot_train_v1.1.json", [RECORD])
+    sink = ingest_folder("hotpotqa", tmp_path)
+    assert sink.counts["read"] == 1 and "has the same name" in sink.notes[0]
+
+
+@pytest.mark.real
+def test_real_oddities(real_data, tmp_path):
+    sink = ingest_folder("hotpotqa", real_data / "hotpotqa")
+    official = {r["_id"]: r for f in sorted((real_data / "hotpotqa").glob("hotpot_*.json")) for r in json.loads(f.read_text())}
+    few = [i for i, r in official.items() if len(r["context"]) < 10]
+    assert few and all(f"hotpotqa/{i}" in sink.questions for i in few)
+    entities = [t for r in official.values() for t, _ in r["context"] if "&amp;" in t]
+    assert entities and {t.replace("&amp;", "&") for t in entities} <= {i.title for i in sink.items.values()}
+    assert not any("&amp;" in i.title for i in sink.items.values())
+    blank = [i for i, r in official.items() if any(not s.strip() for _, ss in r["context"] for s in ss)]
+    assert all(f"hotpotqa/{i}" in sink.questions for i in blank)
+    texts = {i.text for i in sink.items.values()}
+    assert all("".join(ss) in texts for r in official.values() for _, ss in r["context"] if "".join(ss).strip())  # byte for byte
+    stray = [i for i, r in official.items() if r["question"] != r["question"].strip()]
+    assert stray and all(sink.questions[f"hotpotqa/{i}"].question == official[i]["question"].strip() for i in stray)
+    assert {"yes", "no"} <= {a for q in sink.questions.values() for a in q.answers}
+    assert coverage(sink)["located"] >= 0.98 * len(sink.questions)
 
 
 @pytest.mark.real

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from little_films import write_film
+from PIL import Image
 
 from canopy.benchmarks.base import Sink, load_adapter
 from canopy.config import Config
@@ -43,8 +45,8 @@ QUESTIONS = [
 
 def write(folder: Path, items=ITEMS, questions=QUESTIONS) -> Path:
     (folder / "media").mkdir(parents=True, exist_ok=True)
-    (folder / "media" / "a.png").write_bytes(b"png")
-    (folder / "media" / "a.mp4").write_bytes(b"mp4")
+    Image.new("RGB", (8, 8), "teal").save(folder / "media" / "a.png")
+    write_film(folder / "media" / "a.mp4", 66)
     (folder / "media" / "a.vtt").write_text(VTT)
     (folder / "items.jsonl").write_text("".join(json.dumps(i) + "\n" for i in items))
     (folder / "questions.jsonl").write_text("".join(json.dumps(q) + "\n" for q in questions))
@@ -83,7 +85,8 @@ BAD_ITEMS = [
     ({"id": "x", "modality": "table", "rows": [[{"a": 1}]]}, "cell must be a string or a number"),
     ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": -1}, "above 0 seconds"),
     ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 1e300}, "number of seconds"),
-    ({"id": "x", "modality": "video", "media": "media/a.mp4"}, "number of seconds"),
+    ({"id": "x", "modality": "video"}, "number of seconds"),
+    ({"id": "x", "modality": "video", "media": "media/a.png"}, "no duration is given, and the file cannot be measured"),
     ({"id": "x", "modality": "table", "header": ["a"] * 3000, "rows": [["a"], *[[]] * 3000]}, "at most 5,000,000 cells"),
     ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 9, "cues": [[5, 3, "a"]]}, "nor after its end"),
     ({"id": "x", "modality": "image", "media": "../../etc/passwd"}, "outside the data folder"),
@@ -146,7 +149,7 @@ def test_a_missing_media_file_waits(tmp_path):
 
 
 def stage(folder, tmp_path, share=0.05):
-    config = Config.model_validate({"benchmarks": {"mine": {"adapter": "native", "path": str(folder)}}, "ingest": {"max_quarantined_share": share}})
+    config = Config.model_validate({"benchmarks": {"mine": {"adapter": "native", "path": str(folder)}}, "ingest": {"max_quarantined_share": share, "ocr": False}})
     paths = Paths(tmp_path / "ws")
     return run(config, paths, NullTracker(), RuleValidator(), benchmark="mine"), paths.output("benchmark", "mine")
 
