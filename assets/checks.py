@@ -1,14 +1,22 @@
-"""Asset checks: each rule of canopy.validation that a stage's tables must meet, with the rows that break it."""
+"""Asset checks: each rule of canopy.validation that a stage's tables must meet, with the rows that break it, and that its inputs still meet theirs."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from assets.metadata import table
+from canopy.errors import ValidationFailed
+from canopy.stages.base import PER_BENCHMARK, STAGES
+from canopy.validation.inputs import READS
 from canopy.validation.rules import SUITES
+
+INPUTS = "inputs_meet_their_rules"
 
 
 def check_name(rule: str) -> str:
@@ -16,27 +24,80 @@ def check_name(rule: str) -> str:
     return re.sub(r"\W+", "_", rule).strip("_")
 
 
-def check_specs(stage: str) -> list[dg.AssetCheckSpec]:
-    """One check a rule. A blocking rule also stops the stage itself: Dagster's checks block within one run only."""
-    return [dg.AssetCheckSpec(check_name(r.name), asset=stage, description=r.says, blocking=r.blocking) for r in SUITES.get(stage, ())]
+def check_specs(stage: str, partitions: dg.PartitionsDefinition | None = None) -> list[dg.AssetCheckSpec]:
+    """One check a rule, and one that what the stage reads still meets its rules, in each of the stage's partitions.
+
+    A blocking rule also stops the stage itself: Dagster's checks block within one run only.
+    """
+    told = {check_name(r.name): (r.says, r.blocking) for r in SUITES.get(stage, ())}
+    if suites := [s for s in READS.get(stage, {}) if s != stage]:
+        told[INPUTS] = (f"What the stage reads meets the rules of {', '.join(suites)} when it starts, whoever wrote it. "
+                        "A stage that is run alone stops here.", True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.PreviewWarning)  # without partitions one benchmark's green outcome hides another's red one
+        return [dg.AssetCheckSpec(name, asset=stage, description=says, blocking=blocking, partitions_def=partitions)
+                for name, (says, blocking) in told.items()]
 
 
-def check_results(stage: str, outcomes: Sequence[Mapping[str, Any]]) -> list[dg.AssetCheckResult]:
-    """The outcome of each rule, as the stage recorded it; a rule that was not checked does not pass."""
+def check_results(stage: str, outcomes: Sequence[Mapping[str, Any]], docs: Path | None = None, *, read: bool = True) -> list[dg.AssetCheckResult]:
+    """The outcome of each rule, as the stage recorded it; a rule that was not checked does not pass.
+
+    Parameters
+    ----------
+    docs : Path, optional
+        The page with all failing rows.
+    read : bool
+        Whether what the stage reads passed its checks.
+    """
     held, results = {o["rule"]: o for o in outcomes}, []
     for rule in SUITES.get(stage, ()):
         outcome = held.get(rule.name)
         results.append(dg.AssetCheckResult(
             asset_key=stage, check_name=check_name(rule.name), passed=bool(outcome and outcome["passed"]),
             severity=dg.AssetCheckSeverity.ERROR if rule.blocking else dg.AssetCheckSeverity.WARN,
-            description=None if outcome else "the stage recorded no outcome for this rule",
-            metadata={"failing rows": outcome["failing"], "examples": dg.MetadataValue.md("\n".join(f"- `{e}`" for e in outcome["examples"]) or "none")}
-            if outcome else {}))
+            description=None if outcome else "the stage recorded no outcome for this rule", metadata=_rows(outcome, docs) if outcome else {}))
+    if read and any(s != stage for s in READS.get(stage, {})):
+        results.append(dg.AssetCheckResult(asset_key=stage, check_name=INPUTS, passed=True, metadata={
+            "suites": ", ".join(f"{s} ({', '.join(t)})" for s, t in READS[stage].items())}))
     return results
 
 
-def check_evaluations(stage: str, outcomes: Sequence[Mapping[str, Any]]) -> list[dg.AssetCheckEvaluation]:
+def failed_results(stage: str, error: ValidationFailed, docs: Path) -> list[dg.AssetCheckResult]:
+    """What a stage that validation stopped has to show: every outcome of its own suite, or that its inputs do not meet theirs."""
+    if error.suite == stage:
+        return check_results(stage, error.outcomes, docs, read=not error.source)
+    broken = [o for o in error.outcomes if o["blocking"] and not o["passed"]]
+    if not broken or not any(s != stage for s in READS.get(stage, {})):
+        return []
+    return [dg.AssetCheckResult(asset_key=stage, check_name=INPUTS, passed=False, description=str(error), metadata={
+        "suite": error.suite, **{f"failing rows: {o['rule']}": table(o["examples"]) for o in broken}, **_page(docs)})]
+
+
+def source_evaluations(error: ValidationFailed) -> list[dg.AssetCheckEvaluation]:
+    """The broken rules of an output that a later stage found broken, as events of the asset that the output is of."""
+    if not error.source or error.suite not in STAGES:
+        return []
+    partition = Path(error.source).name if error.suite in PER_BENCHMARK else None
+    return [dg.AssetCheckEvaluation(asset_key=dg.AssetKey(error.suite), check_name=check_name(o["rule"]), passed=False, partition=partition,
+                                    severity=dg.AssetCheckSeverity.ERROR, description=f"{error.source} was changed since it was written",
+                                    metadata=_rows(o, None)) for o in error.outcomes if o["blocking"] and not o["passed"]]
+
+
+def check_evaluations(stage: str, outcomes: Sequence[Mapping[str, Any]], partition: str | None = None) -> list[dg.AssetCheckEvaluation]:
     """The same outcomes as events of their own, for a stage that ran outside Dagster."""
     return [dg.AssetCheckEvaluation(asset_key=dg.AssetKey(stage), check_name=str(r.check_name), passed=r.passed, severity=r.severity,
-                                    description=r.description, metadata=r.metadata, blocking=None)
+                                    description=r.description, metadata=r.metadata, blocking=None, partition=partition)
             for r in check_results(stage, outcomes)]
+
+
+def _rows(outcome: Mapping[str, Any], docs: Path | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"failing rows": outcome["failing"]}
+    examples = outcome["examples"]
+    if examples:
+        told["first failing rows"] = table(examples) if all(isinstance(e, Mapping) for e in examples) else \
+            dg.MetadataValue.md("\n".join(f"- `{e}`" for e in examples))
+    return told | (_page(docs) if docs else {})
+
+
+def _page(docs: Path) -> dict[str, Any]:
+    return {"data docs": dg.MetadataValue.path(str(docs)), "data docs page": dg.MetadataValue.url(docs.as_uri())} if docs.is_file() else {}

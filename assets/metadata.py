@@ -52,14 +52,24 @@ def figures(folder: Path) -> str:
     return "\n\n".join(shown[:8])
 
 
-def describe_outcome(outcome: Outcome, folder: Path) -> dict[str, Any]:
-    """Metadata of one materialization, the same whether the stage ran, was found unchanged, or was run by `dvc repro`."""
+def describe_outcome(outcome: Outcome, folder: Path, docs: Path | None = None) -> dict[str, Any]:
+    """Metadata of one materialization, the same whether the stage ran, was found unchanged, or was run by `dvc repro`.
+
+    Parameters
+    ----------
+    docs : Path, optional
+        The index of the stage's data docs, shown where there are any.
+    """
     result, listing = outcome.result, files_of(folder) if folder.is_dir() else []
     told: dict[str, Any] = {"why": dg.MetadataValue.md("\n".join(f"- {w}" for w in outcome.why) or "unchanged since it last ran")}
     if result.notes:
         told["notes"] = dg.MetadataValue.md("\n".join(f"- {n}" for n in result.notes))
     if (folder / "report.html").exists():
         told["report page"] = dg.MetadataValue.path(str(folder / "report.html"))
+    if (examples := folder / "examples.html").exists():
+        told |= {"examples": dg.MetadataValue.path(str(examples)), "examples page": dg.MetadataValue.url(examples.resolve().as_uri())}
+    if docs and docs.is_file():
+        told |= {"data docs": dg.MetadataValue.path(str(docs)), "data docs page": dg.MetadataValue.url(docs.as_uri())}
     told |= {f"table: {name}": table(rows) for name, rows in result.tables.items()}
     if shown := figures(folder):
         told["figures"] = dg.MetadataValue.md(shown)

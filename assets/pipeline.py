@@ -1,13 +1,14 @@
 """Dagster's assets, built from the resolved dvc.yaml: one asset a stage, one partition a benchmark."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import dagster as dg
 
-from assets.checks import check_results, check_specs
+from assets.checks import check_results, check_specs, failed_results, source_evaluations
 from assets.metadata import describe_outcome
 from assets.presentation import group, kinds
+from orchestration.data_docs import docs_page
 from orchestration.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version
 from orchestration.resources import FORCE_TAG, WorkspaceResource, tag_process
 
@@ -27,23 +28,28 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
     partitions = dg.StaticPartitionsDefinition(list(graph.partitions)) if specs[0].partition else None
 
     @dg.asset(name=base, deps=_dependencies(graph, specs), code_version=version, partitions_def=partitions, group_name=group(base),
-              kinds=kinds(base), description=specs[0].description, check_specs=check_specs(base),
+              kinds=kinds(base), description=specs[0].description, check_specs=check_specs(base, partitions),
               metadata={"command": specs[0].template, "reads": dg.MetadataValue.md("\n".join(f"- `{p}`" for p in specs[0].paths)),
                         "parameters": ", ".join((*specs[0].params, *specs[0].own_params))})
-    def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
-        from canopy.errors import CanopyError
+    def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        from canopy.errors import CanopyError, ValidationFailed
         from canopy.stages.base import Paths
 
         tag_process(context)
         partition = context.partition_key if partitions else None
         name = f"{base}@{partition}" if partition else base
+        docs = docs_page(Path(workspace.path), base, partition)
         try:
             outcome = workspace.execute(name, force=FORCE_TAG in context.run.tags, dagster_run=context.run_id)
         except CanopyError as e:
+            if isinstance(e, ValidationFailed):
+                yield from failed_results(base, e, docs)
+                for evaluation in source_evaluations(e) if e.suite != base else ():
+                    context.instance.report_runless_asset_event(evaluation)
             raise dg.Failure(description=f"{name}: {e}" if not str(e).startswith(name) else str(e), allow_retries=False) from e
         folder = Paths(Path(workspace.path)).output(base, partition)
-        return dg.MaterializeResult(data_version=dg.DataVersion(data_version(outcome.outs)),
-                                    metadata=describe_outcome(outcome, folder), check_results=check_results(base, outcome.result.checks))
+        yield dg.MaterializeResult(data_version=dg.DataVersion(data_version(outcome.outs)), metadata=describe_outcome(outcome, folder, docs),
+                                   check_results=check_results(base, outcome.result.checks, docs))
 
     return stage_asset
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
@@ -17,23 +17,40 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class Select(_Frozen):
+    """Which of a benchmark's questions are trained and measured on; its items are all kept.
+
+    ``splits``, ``types``: as the benchmark names them; empty: all. ``keep``: every question, or those whose gold can be ``located`` inside its
+    items. ``limit``: at most so many of what is left, drawn by ``seed``; 0: no limit.
+    """
+
+    splits: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    keep: Literal["all", "located"] = "all"
+    limit: int = Field(0, ge=0)
+    seed: int = 13
+
+
 class Benchmark(_Frozen):
-    """Where a benchmark's raw files are and which adapter (a module of ``canopy.benchmarks``) reads them."""
+    """Where a benchmark's raw files are, which adapter (a module of ``canopy.benchmarks``) reads them, and which questions are used."""
 
     adapter: str
     path: str
+    select: Select = Select()
 
 
 class Ingest(_Frozen):
     """What happens to raw data.
 
     ``max_quarantined_share``: the run stops when a larger share of records cannot be used. ``ocr``: read the words off images and
-    video frames. ``pseudo_gold``: questions with answers but no annotated evidence get it where the answer occurs, marked as such.
+    video frames. ``pseudo_gold``: questions with answers but no annotated evidence get it where the answer occurs, marked as such;
+    ``pseudo_gold_limit``: unless that is in more items than so many.
     """
 
     max_quarantined_share: float = Field(0.05, ge=0, le=1)
     ocr: bool = True
     pseudo_gold: bool = True
+    pseudo_gold_limit: int = Field(10, ge=1)
 
 
 class Hierarchy(_Frozen):
@@ -45,29 +62,74 @@ class Hierarchy(_Frozen):
 
 
 class Split(_Frozen):
-    """Our own split, by connected component of questions and gold items, where a benchmark brings none."""
+    """Our own split, by connected component of questions and gold items, where a benchmark brings none.
+
+    ``near_duplicates``: the Jaccard similarity of word triples from which two questions or two gold items say the same and may not be on
+    both sides; 1: copies only, 0: not looked for.
+    """
 
     test_share: float = Field(0.4, gt=0, lt=1)
     seed: int = 13
     use_official: bool = False
+    near_duplicates: float = Field(0.9, ge=0, le=1)
+
+
+class Corpus(_Frozen):
+    """What is folded in the corpus: items of equal content, and near-duplicates from this Jaccard similarity on (0: none)."""
+
+    fold_exact: bool = True
+    near_duplicates: float = Field(0.9, ge=0, le=1)
 
 
 class Encoder(_Frozen):
-    """The node encoder. ``mode``: encode nodes one by one (``separate``) or an item once (``one_pass``).
+    """The node encoder. ``mode``: encode nodes one by one (``separate``) or an item once (``one_pass``, MiniLM's alone).
 
-    ``window`` and ``overlap`` are in tokens: longer inputs are encoded in overlapping windows, never truncated.
+    ``window`` (MiniLM), ``max_tokens`` (Qwen3-VL) and ``overlap`` are in tokens: longer inputs are encoded in overlapping windows, never
+    truncated. ``batch_tokens``: padded tokens of one forward pass.
+
+    Only ``kind: qwen3_vl`` reads what follows. ``model``: a checkpoint's folder (relative ones count from params.yaml), or a hub id,
+    which is looked up in the hub's local cache, and fetched only with ``allow_download``; ``revision`` pins a hub id. ``instruction``
+    and ``query_instruction``: the system message over nodes and over questions. ``device`` and ``dtype``: ``auto`` is a GPU in bf16 where
+    there is one, else the CPU in fp32; vectors of the two differ, so name the dtype where machines of both kinds share a store.
+    ``max_pixels`` of an image, ``video_pixels`` of all frames of a video node together: larger ones are scaled down.
     """
 
-    kind: Literal["minilm"] = "minilm"
+    kind: Literal["minilm", "qwen3_vl"] = "minilm"
     mode: NodeMode = "one_pass"
     window: int = Field(256, ge=16, le=512)
     overlap: int = Field(64, ge=0)
     batch_tokens: int = Field(4096, ge=256)
+    model: str = ""
+    revision: str = ""
+    allow_download: bool = False
+    instruction: str = "Represent the user's input."
+    query_instruction: str = "Retrieve images or text relevant to the user's query."
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    dtype: Literal["auto", "bf16", "fp32"] = "auto"
+    max_tokens: int = Field(8192, ge=64, le=262_144)
+    max_pixels: int = Field(1800 * 32 * 32, ge=4 * 32 * 32)
+    video_pixels: int = Field(7680 * 32 * 32, ge=8 * 32 * 32)
+
+    @property
+    def modes(self) -> tuple[NodeMode, ...]:
+        """The modes this kind of encoder has, the configured one first."""
+        other: dict[NodeMode, NodeMode] = {"one_pass": "separate", "separate": "one_pass"}
+        return (self.mode, other[self.mode]) if self.kind == "minilm" else (self.mode,)
 
     @model_validator(mode="after")
-    def _overlap_fits(self) -> Encoder:
-        if self.overlap > (self.window - 2) // 2:
-            raise ValueError(f"overlap {self.overlap} is more than half of the window of {self.window} tokens")
+    def _kind_fits(self) -> Encoder:
+        if self.kind == "minilm":
+            if self.overlap > (self.window - 2) // 2:
+                raise ValueError(f"overlap {self.overlap} is more than half of the window of {self.window} tokens")
+            if self.device == "cuda":
+                raise ValueError("kind minilm runs on the CPU: set device to auto or cpu")
+            return self
+        if self.mode != "separate":
+            raise ValueError("kind qwen3_vl encodes every node on its own, as the paper does: set encoder.mode=separate (one_pass is minilm's)")
+        if not self.model.strip():
+            raise ValueError("kind qwen3_vl needs model: the folder of a Qwen3-VL checkpoint, or a hub id such as Qwen/Qwen3-VL-Embedding-2B")
+        if self.overlap > self.max_tokens // 2:
+            raise ValueError(f"overlap {self.overlap} is more than half of max_tokens {self.max_tokens}")
         return self
 
 
@@ -186,6 +248,7 @@ class Config(_Frozen):
     ingest: Ingest = Ingest()
     hierarchy: Hierarchy = Hierarchy()
     split: Split = Split()
+    corpus: Corpus = Corpus()
     encoder: Encoder = Encoder()
     training: Training = Training()
     store: Store = Store()
@@ -194,6 +257,16 @@ class Config(_Frozen):
     language: Language = Language()
     answers: Answers = Answers()
     promotion: Promotion = Promotion()
+
+
+def _resolve_model(raw: Any, folder: Path) -> Any:
+    """``encoder.model`` as a full path where it is a folder's: a process that is started elsewhere must find the same one."""
+    encoder = raw.get("encoder") if isinstance(raw, dict) else None
+    given = encoder.get("model") if isinstance(encoder, dict) else None
+    if not isinstance(given, str) or not given.strip():
+        return raw
+    place = folder / Path(given.strip()).expanduser()
+    return {**raw, "encoder": {**encoder, "model": str(place.resolve())}} if place.is_dir() else raw
 
 
 def load_config(path: Path) -> Config:
@@ -206,7 +279,7 @@ def load_config(path: Path) -> Config:
     """
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Config.model_validate(raw or {})
+        return Config.model_validate(_resolve_model(raw or {}, path.parent))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; `canopy run` makes one from the defaults") from None
     except (yaml.YAMLError, UnicodeDecodeError) as e:

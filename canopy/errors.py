@@ -1,5 +1,10 @@
 """The errors a user is meant to read: one line that names the file, the record and the fix."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 
 class CanopyError(Exception):
     """Base of every error that is shown to the user without a traceback."""
@@ -14,7 +19,15 @@ class MediaError(DataError):
 
 
 class ValidationFailed(CanopyError):
-    """A blocking data rule does not hold, so nothing downstream may be built from this data."""
+    """A blocking data rule does not hold, so nothing downstream may be built from this data.
+
+    ``suite`` and ``outcomes`` are what was checked and what came out for every rule, so that whoever shows the failure can show the rows;
+    ``source`` is the output they were read from, empty where the stage was about to write them.
+    """
+
+    def __init__(self, message: str, suite: str = "", outcomes: Sequence[Mapping[str, Any]] = (), source: str = "") -> None:
+        super().__init__(message)
+        self.suite, self.outcomes, self.source = suite, tuple(outcomes), source
 
 
 class EncoderMismatch(CanopyError):

@@ -85,7 +85,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its accepted answers (aliases of one answer), and the split its benchmark gives it ("" where none)."""
+    """A question, its accepted answers (aliases of one answer), and the split its benchmark gives it ("" where none).
+
+    ``details``: pairs of a name and a value that the benchmark's own rules need and no other field holds (TAT-QA's ``answer_type``, ``scale``,
+    ``derivation``), in the adapter's order; names are unique. Where ``answer_type`` is ``multi-span``, or ``list`` is
+    ``true`` (MultiModalQA), the answers are one answer together. Options of a multiple-choice question stand under their letters (``A``, ``B``).
+    """
 
     id: str
     benchmark: str
@@ -93,6 +98,7 @@ class Question:
     answers: tuple[str, ...] = ()
     type: str = ""
     split: str = ""
+    details: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ ITEM_SCHEMA = pa.schema([
 ])
 QUESTION_SCHEMA = pa.schema([
     ("id", pa.string()), ("benchmark", pa.string()), ("question", pa.string()), ("answers", pa.list_(pa.string())),
-    ("type", pa.string()), ("split", pa.string()),
+    ("type", pa.string()), ("split", pa.string()), ("details", pa.map_(pa.string(), pa.string())),
 ])
 ANNOTATION_SCHEMA = pa.schema([
     ("question_id", pa.string()), ("item_id", pa.string()), ("unit", pa.string()),
@@ -184,7 +190,8 @@ def read_items(path: Path, ids: Sequence[str] | None = None) -> list[Item]:
 
 def read_questions(path: Path) -> list[Question]:
     """Read questions in file order."""
-    return [Question(**{**r, "answers": tuple(r["answers"])}) for r in pq.read_table(path, schema=QUESTION_SCHEMA).to_pylist()]
+    return [Question(**{**r, "answers": tuple(r["answers"]), "details": tuple((k, v) for k, v in r["details"] or ())})
+            for r in pq.read_table(path, schema=QUESTION_SCHEMA).to_pylist()]
 
 
 def read_annotations(path: Path) -> list[Annotation]:

@@ -17,7 +17,7 @@ class ModelParts:
     """Digests that belong together.
 
     ``digest`` names the node encoder f_theta that made the store, ``query_digest`` the encoder f0 that made the index; the others are
-    SHA-256 of the adapter, of the store's and the index's manifests, and of the corpus file.
+    SHA-256 of the adapter, of the store's and the index's manifests, and of the corpus's files.
     """
 
     digest: str
@@ -43,6 +43,14 @@ def file_sha256(path: Path) -> str:
         raise DataError(f"{path}: no such file; run `canopy run` first") from None
 
 
+def corpus_sha256(folder: Path) -> str:
+    """SHA-256 of a corpus: of its items' file and, where it says what was folded, of those digests together."""
+    from canopy.folded import FOLDED, ITEMS, NEAR
+
+    found = [file_sha256(folder / name) for name in (ITEMS, NEAR, FOLDED) if name == ITEMS or (folder / name).is_file()]
+    return found[0] if len(found) == 1 else hashlib.sha256("".join(found).encode()).hexdigest()
+
+
 def encoder_digest(folder: Path) -> str:
     """The encoder digest that a store's or an index's manifest states."""
     path = folder / MANIFEST
@@ -65,4 +73,4 @@ def read_parts(root: Path) -> ModelParts:
             raise DataError(f"{adapter / name}: no such file; run `canopy run` first")
     return ModelParts(digest=encoder_digest(store), query_digest=encoder_digest(index), adapter=adapter_digest(adapter),
                       store=file_sha256(store / MANIFEST), index=file_sha256(index / MANIFEST),
-                      corpus=file_sha256(data / "corpus" / "items.parquet"))
+                      corpus=corpus_sha256(data / "corpus"))

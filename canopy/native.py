@@ -1,7 +1,8 @@
 """The native format: your own documents as ``items.jsonl`` and ``questions.jsonl`` with media files beside them.
 
-One JSON object a line. Items: ``id``, ``modality`` and, by modality, ``text``; ``header`` and ``rows``; ``media``; ``media``,
-``duration`` (seconds), ``subtitles`` (a .vtt or .srt file) or ``cues``. ``title``, ``section``, ``caption`` are optional.
+One JSON object a line. Items: ``id``, ``modality`` and, by modality, ``text``; ``header`` and ``rows``; ``media``, ``words``; ``media``,
+``duration`` (seconds; the file's own where it is left out), ``subtitles`` (a .vtt or .srt file) or ``cues`` (the container's own where there
+are neither). ``title``, ``section``, ``caption``, ``words`` are optional.
 Questions: ``id``, ``question``, ``answers``, optional ``type``, ``split`` and ``gold``: a list of ``{"item": ID}`` with ``chars``, ``rows``
 (numbers or ranges) or ``seconds``; entries with another ``group`` are alternatives.
 """
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from canopy.benchmarks.base import Sink, Unusable, Waiting, iterate_jsonl, text_of
-from canopy.errors import DataError
+from canopy.errors import DataError, MediaError
 from canopy.items import MODALITIES, Annotation, Cue, Item, Question
 from canopy.subtitles import parse_cues
 
@@ -25,7 +26,7 @@ UNITS_OF = {"text": "chars", "table": "rows", "video": "seconds"}
 def read(raw: Path, sink: Sink) -> None:
     """Read a folder in the native format; ``questions.jsonl`` may be absent (a corpus without questions)."""
     if not (raw / "items.jsonl").is_file():
-        raise DataError(f"{raw}: no items.jsonl there; the native format is one JSON object a line, see the README")
+        raise DataError(f"{raw}: no items.jsonl there; the native format is one JSON object a line, see the README; `canopy import` makes it of documents")
     for place, record in iterate_jsonl(raw / "items.jsonl", sink):
         name = str(record.get("id") or place) if isinstance(record, dict) else place
         with sink.record(raw / "items.jsonl", name) as draft:
@@ -64,12 +65,22 @@ def parse_item(record: Any, raw: Path | None, benchmark: str) -> Item:
     if modality == "image":
         words = text_of(record.get("words") or "", "words", empty=True)
         return Item(**common, media=media, media_sha256=digest, words=words)
-    duration = seconds_of(record.get("duration"), "duration")
+    duration = seconds_of(measured(raw / media) if raw and media and record.get("duration") is None else record.get("duration"), "duration")
     if duration <= 0:
         raise Unusable("a video's duration must be above 0 seconds")
     # A cue timed past the end still says something: it belongs to the last segment.
     cues = tuple(Cue(min(c.start, math.nextafter(duration, 0)), c.end, c.text) for c in cues_of(record, raw))
     return Item(**common, media=media, media_sha256=digest, duration=duration, cues=cues)
+
+
+def measured(path: Path) -> float:
+    """The length in seconds of a video file whose record gives none; Unusable where the file cannot be read."""
+    from canopy.media.videos import probe_video
+
+    try:
+        return probe_video(path).duration
+    except MediaError as e:
+        raise Unusable(f"no duration is given, and the file cannot be measured: {str(e).removeprefix(f'{path}: ')}") from None
 
 
 def table_cells(record: dict[str, Any]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

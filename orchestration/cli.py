@@ -40,6 +40,8 @@ def run(
     workspace: Workspace = None,
     assign: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=(
         "Write a parameter into the workspace's params.yaml first; may be repeated. In the checkout that is a tracked file."))] = None,
+    params: Annotated[list[Path] | None, typer.Option("--params", metavar="FILE", help=(
+        "Write a file's parameters into the workspace's params.yaml first, before --set: params/qwen3_vl.yaml is the paper's encoder."))] = None,
     select: Annotated[list[str] | None, typer.Option(metavar="STAGES", help=(
         "Only these, by comma: `corpus`, `benchmark@starter`, `+report` (with all it needs), `corpus+` (with all that needs it)."))] = None,
     force: Annotated[list[str] | None, typer.Option(metavar="STAGES", help="Run these even where nothing changed.")] = None,
@@ -57,13 +59,15 @@ def run(
     `canopy run --benchmarks hotpotqa,ott-qa --data ../shared/data` — official release files
 
     `canopy run --set training.epochs=1 --select +node_encoder` — a shorter training, and what it needs
+
+    `canopy run --params params/qwen3_vl.yaml --set encoder.model=~/models/Qwen3-VL-Embedding-2B` — the paper's encoder, on a GPU
     """
     root = _workspace(data, _split([benchmarks]), workspace)
     from orchestration.sweep import sweep
-    from orchestration.workspace import set_params
+    from orchestration.workspace import read_overlay, set_params
 
     console = Console()
-    set_params(root, assign or [])
+    set_params(root, [*(pair for file in params or [] for pair in read_overlay(file)), *(assign or [])])
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
     with _stoppable():
         done = sweep(root, select=_split(select or []), force=_split(force or []), console=console)
@@ -219,11 +223,12 @@ def _conclude(root: Path, done: Sweep, console: Console, next_steps: Sequence[st
 def main() -> None:
     """Run the program; an error that a user can act on is one red line and exit code 1."""
     prepare_environment()
-    from orchestration import cli_data, cli_model
+    from orchestration import cli_data, cli_import, cli_model
     from orchestration.processes import end_like_ctrl_c
 
     cli_model.register(app)
     cli_data.register(app)
+    cli_import.register(app)
     end_like_ctrl_c()
     try:
         app()

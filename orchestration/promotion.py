@@ -24,6 +24,7 @@ from orchestration.registry import (
     PREVIOUS,
     evaluated_benchmarks,
     evaluation_data_digest,
+    measurable_benchmarks,
     per_question,
     registry_lock,
     version_by_alias,
@@ -151,7 +152,7 @@ def _move(client: MlflowClient, challenger: ModelVersion, champion: ModelVersion
 def _data_gates(workspace: Path, config: Config, client: MlflowClient, challenger: ModelVersion,
                 champion: ModelVersion | None) -> tuple[list[Gate], dict[str, Table]]:
     """Whether both sides were measured on the same, current data; with the champion's per-question values by benchmark."""
-    mine, now = evaluated_benchmarks(challenger), {b: evaluation_data_digest(workspace, config, b) for b in sorted(config.benchmarks)}
+    mine, now = evaluated_benchmarks(challenger), {b: evaluation_data_digest(workspace, config, b) for b in measurable_benchmarks(workspace, config)}
     stale = sorted(b for b in {*mine, *now} if mine.get(b) != now.get(b))
     current = Gate("evaluated on current data", not stale, f"{', '.join(mine)}: unchanged since version {challenger.version} was evaluated"
                    if not stale else f"{', '.join(stale)}: the test data is not what version {challenger.version} was evaluated on; `canopy run` "

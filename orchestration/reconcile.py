@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from canopy.stages.base import Paths
+from orchestration.data_docs import docs_page
 from orchestration.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version, overlap, raw_version
 from orchestration.stage import Outcome, read_summary
 from orchestration.staleness import latest_version, stale_states
@@ -60,7 +61,7 @@ def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: 
             tags={_CODE: code_version(spec, locked), _DATA: data_version(locked.outs), _USER: "true",
                   **_provenance(instance, graph, spec, now[name], locked)}))
         if dict(now[name].outs) == dict(locked.outs):
-            for evaluation in check_evaluations(spec.base, read_summary(workspace, spec.base, spec.partition).checks):
+            for evaluation in check_evaluations(spec.base, read_summary(workspace, spec.base, spec.partition).checks, spec.partition):
                 instance.report_runless_asset_event(evaluation)
         reported.append(name)
         states = None  # what it reported changes how the stages below it stand
@@ -76,7 +77,7 @@ def _metadata(workspace: Path, spec: StageSpec, now: Snapshot, then: Snapshot) -
         return told
     result = read_summary(workspace, spec.base, spec.partition)
     outcome = Outcome("unchanged", result, then.outs, 0.0, ("run by `dvc repro`, outside Dagster",))
-    shown = describe_outcome(outcome, Paths(workspace).output(spec.base, spec.partition))
+    shown = describe_outcome(outcome, Paths(workspace).output(spec.base, spec.partition), docs_page(workspace, spec.base, spec.partition))
     return {**told, **{k: v for k, v in shown.items() if k not in ("seconds", "cache_hit")}}
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from canopy.config import Config, Encoder
 from canopy.evaluation.measures import TUNED
 from canopy.items import read_items, read_questions, write_table
+from canopy.stages.base import Paths
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
@@ -66,7 +67,7 @@ def _measure(workspace: Path, config: Config, settings: Encoder, adapter: Path, 
         return []
     items = {i.id: i for i in read_items(data / "benchmark" / benchmark / "items.parquet", sorted(set(cases.pair_item)))}
     questions = {q.id: q for q in read_questions(data / "benchmark" / benchmark / "questions.parquet")}
-    encoder = load_encoder(settings, adapter=adapter)
+    encoder = load_encoder(settings, adapter=adapter, media=Paths(workspace).media(config))
     queries = encoder.encode_queries([questions[q].question for q in cases.questions])
     vectors: dict[str, np.ndarray] = {}
     wanted = list(items.values())

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock
 
@@ -61,19 +62,36 @@ def evaluation_data_digest(workspace: Path, config: Config, benchmark: str) -> s
     return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _evaluations(workspace: Path, config: Config) -> dict[str, dict[str, Any]]:
-    """Per benchmark: the file with per-question values, its digest, the digest of the data, and f_theta's measures."""
-    found: dict[str, dict[str, Any]] = {}
+def measurable_benchmarks(workspace: Path, config: Config) -> list[str]:
+    """The benchmarks that have a test question with gold; one whose records all wait for their documents has none."""
+    found = []
     for benchmark in sorted(config.benchmarks):
+        folder = workspace / "data" / "gold_spans" / benchmark
+        for path in (folder / "splits.parquet", folder / "gold.parquet"):
+            if not path.is_file():
+                raise DataError(f"{path}: no such file; run `canopy run` first")
+        test = pq.read_table(folder / "splits.parquet", columns=["question_id"], filters=[("split", "=", "test")])["question_id"]
+        if pc.any(pc.is_in(pq.read_table(folder / "gold.parquet", columns=["question_id"])["question_id"], value_set=test)).as_py():
+            found.append(benchmark)
+    return found
+
+
+def _evaluations(workspace: Path, config: Config) -> dict[str, dict[str, Any]]:
+    """Per benchmark with something to measure: the file with per-question values, its digest, the digest of the data, and f_theta's measures."""
+    found: dict[str, dict[str, Any]] = {}
+    benchmarks = measurable_benchmarks(workspace, config)
+    if not benchmarks:
+        raise DataError(f"{', '.join(config.benchmarks)}: no test question with gold evidence, so nothing was measured, and a model is registered only with "
+                        f"what it was measured on. Give more questions, with gold in other items, or mark some \"split\": \"test\"; the adapter "
+                        f"is in {workspace / 'data' / 'node_encoder'} all the same")
+    for benchmark in benchmarks:
         path = workspace / "data" / "evaluation" / benchmark / "systems.parquet"
         if not path.is_file():
             raise DataError(f"{path}: no such file; a model is registered with its evaluation: run `canopy run` first")
         table = pq.read_table(path).to_pandas()
         mine = table[table["system"] == TUNED]
         if mine.empty:
-            raise DataError(f"{benchmark}: no test question with gold evidence, so nothing was measured, and a model is registered only with what "
-                            f"it was measured on. Give more questions, with gold in other items, or mark some \"split\": \"test\"; the adapter "
-                            f"is in {workspace / 'data' / 'node_encoder'} all the same")
+            raise DataError(f"{path}: holds no question, though the test split has some with gold; run `canopy run` first")
         values = {}
         for name, measure in MEASURES.items():
             top, low = measured({c: mine[c].to_numpy() for c in mine.columns}, measure)

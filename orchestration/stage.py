@@ -47,7 +47,7 @@ def run_stage(workspace: Path, name: str, benchmark: str | None = None, lineage:
     CanopyError
         Where the stage or benchmark is unknown, or its data cannot be used.
     """
-    from canopy.validation.checker import RuleValidator
+    from orchestration.expectations import ExpectationsValidator
 
     if name not in STAGES:
         raise DataError(f"no stage {name!r}; there are {', '.join(STAGES)}")
@@ -57,7 +57,7 @@ def run_stage(workspace: Path, name: str, benchmark: str | None = None, lineage:
                         f"there are {', '.join(config.benchmarks)}")
     prune(workspace, config)
     with stage_run(workspace, name, benchmark, lineage) as tracker:
-        result = load_stage(name)(config, Paths(workspace), tracker, RuleValidator(), benchmark=benchmark)
+        result = load_stage(name)(config, Paths(workspace), tracker, ExpectationsValidator(workspace, name, benchmark), benchmark=benchmark)
         tracker.log_metrics(result.metrics)
     return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import re
 import shutil
@@ -84,8 +85,10 @@ def make_workspace(folder: Path, benchmarks: Mapping[str, Mapping[str, str]]) ->
     params = folder / "params.yaml"
     if not params.exists():
         write_bytes(params, (root / "params.yaml").read_bytes())
-    wanted = {k: dict(v) for k, v in benchmarks.items()}
-    if yaml.safe_load(params.read_text("utf-8")).get("benchmarks") != wanted:
+    held = yaml.safe_load(params.read_text("utf-8")).get("benchmarks") or {}
+    # What a user wrote there beside adapter and path (`select`) stays.
+    wanted = {k: {**(held[k] if isinstance(held.get(k), dict) else {}), **v} for k, v in benchmarks.items()}
+    if held != wanted:
         _edit(params, lambda document: document.__setitem__("benchmarks", wanted))
     return folder
 
@@ -108,6 +111,9 @@ def benchmarks_at(data: Path, names: Sequence[str]) -> dict[str, dict[str, str]]
         raise DataError(f"{data}: no such folder; --data takes a folder in the native format (see README), or with --benchmarks "
                         "the folder that holds one folder a benchmark")
     if not names:
+        if not (data / "items.jsonl").is_file():
+            raise DataError(f"{data}: not in the native format (no items.jsonl there); `canopy import {data} {data.with_name(data.name + '-canopy')}` makes "
+                            "such a folder of documents, tables, images and videos; folders of official release files are named with --benchmarks")
         return {slug(data.name): {"adapter": "native", "path": str(data)}}
     if list(names) == ["all"]:
         names = [p.name for p in sorted(data.iterdir()) if p.is_dir() and adapter_for(p.name)]
@@ -134,6 +140,34 @@ def workspace_for(benchmarks: Mapping[str, Mapping[str, str]]) -> Path:
         if held != paths:
             folder = folder.with_name(f"{name}-{hashlib.sha256(repr(sorted(paths.items())).encode()).hexdigest()[:6]}")
     return folder
+
+
+def read_overlay(path: Path) -> list[str]:
+    """A YAML file of parameters (``params/qwen3_vl.yaml``) as ``key=value`` pairs for `set_params`.
+
+    Raises
+    ------
+    DataError
+        Where the file is missing or holds no groups of parameters.
+    """
+    try:
+        held = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as e:
+        raise DataError(f"{path}: cannot be read ({getattr(e, 'strerror', None) or 'not UTF-8'}); --params takes a YAML file such as params/qwen3_vl.yaml") from None
+    except yaml.YAMLError as e:
+        raise DataError(f"{path}: not valid YAML: {' '.join(str(e).split())}") from None
+
+    def leaves(prefix: str, value: Any) -> Iterator[str]:
+        if isinstance(value, dict) and value:
+            for key, inner in value.items():
+                yield from leaves(f"{prefix}.{key}" if prefix else str(key), inner)
+        else:
+            text = yaml.safe_dump(value, default_flow_style=True, width=math.inf)  # as YAML reads it back: JSON's 5e-05 would be a string there
+            yield f"{prefix}={text.strip().removesuffix('...').strip()}"
+
+    if not isinstance(held, dict):
+        raise DataError(f"{path}: holds no parameters; write it as params.yaml is, with only the keys that change")
+    return list(leaves("", held))
 
 
 def set_params(workspace: Path, assignments: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from canopy.atomic import replace_directory, write_json
 from canopy.config import Config, Encoder, Hierarchy
 from canopy.errors import DataError
+from canopy.folded import ITEMS, NEAR, read_folded
 from canopy.model_parts import MANIFEST, ModelParts, file_sha256, read_parts
 from serving.corpus import write_corpus
 from serving.schemas import ModelInfo
@@ -90,7 +91,7 @@ def place_tree(source: Path, target: Path) -> None:
 
 
 def check_same_items(root: Path) -> None:
-    """Check that a workspace's corpus, node store and index are of the same items.
+    """Check that a workspace's corpus, node store and index are of the same items (the index without near-duplicates).
 
     Raises
     ------
@@ -98,9 +99,10 @@ def check_same_items(root: Path) -> None:
         Where they are not, as after a run that stopped half way.
     """
     data = root / "data"
-    corpus = _ids(data / "corpus" / "items.parquet", "id")
-    for part in (data / "node_embeddings" / "f_theta" / "items.parquet", data / "item_index" / "ids.parquet"):
-        differing = len(corpus ^ _ids(part, "item_id"))
+    searched = _ids(data / "corpus" / ITEMS, "id")
+    near = _ids(data / "corpus" / NEAR, "id") if (data / "corpus" / NEAR).is_file() else set()
+    for part, wanted in ((data / "node_embeddings" / "f_theta" / "items.parquet", searched | near), (data / "item_index" / "ids.parquet", searched)):
+        differing = len(wanted ^ _ids(part, "item_id"))
         if differing:
             raise DataError(f"{part.parent}: not of the same items as the corpus ({differing} differ); run `canopy run` first")
 
@@ -153,6 +155,7 @@ def export_bundle(root: Path, config: Config, folder: Path, *, name: str, versio
         place_tree(data / "node_encoder" / "adapter", building / ADAPTER)
         place_tree(data / "node_embeddings" / "f_theta", building / STORE)
         place_tree(data / "item_index", building / INDEX)
-        write_corpus(data / "corpus" / "items.parquet", building / CORPUS)
+        near = data / "corpus" / NEAR
+        write_corpus(data / "corpus" / ITEMS, building / CORPUS, near if near.is_file() else None, read_folded(data / "corpus").exact)
         replace(manifest, corpus_sha256=file_sha256(building / CORPUS)).write(building)
     return target

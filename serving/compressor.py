@@ -135,7 +135,8 @@ class Compressor:
                  outcome: Outcome) -> list[_Target]:
         branching = job.branching or self._hierarchy.branching
         stored = branching == self._store.branching
-        scored = dict(zip([i for i, _ in hits], self._store.scores([i for i, _ in hits], query), strict=True)) if stored and hits else {}
+        held = [self.corpus.held(i) for i, _ in hits]
+        scored = dict(zip([i for i, _ in hits], self._store.scores(held, query), strict=True)) if stored and hits else {}
         targets = []
         known = [(self.corpus.item(i), s, scored.get(i)) for i, s in hits]
         chars = sum(map(read_chars, [*job.items, *(() if stored else (i for i, _, _ in known))]))

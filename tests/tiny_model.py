@@ -60,9 +60,12 @@ ITEMS = [
 def make_adapter(folder: Path, seed: int = 1, strength: float = 0.02) -> None:
     """A LoRA adapter with small random weights: not trained, but not f0 either."""
     import torch
-    from transformers import BertModel
 
     from canopy.encoder.minilm import model_folder
+    from canopy.encoder.vision_imports import prepare_torchvision
+
+    prepare_torchvision()
+    from transformers import BertModel
 
     torch.manual_seed(seed)
     model = add_adapter(BertModel.from_pretrained(model_folder(), add_pooling_layer=False, local_files_only=True), rank=2, alpha=4, dropout=0.0)

@@ -39,6 +39,7 @@ RELEASE = Release(
         ReleaseFile("scripts", ("scripts/",), "subtitles, named like the videos (<id>.en.vtt); any folder will do"),
     ),
     needs=(("meta", "queries"),),
+    aliases=("lv_bench",),
     layout="lvbench/\n  dataset/query/lvbench.json      (or video_info.meta.jsonl)\n  dataset/LVBench/videos.txt\n"
            "  dataset/LVBench/videos/<id>.mp4\n  dataset/LVBench/scripts/<id>.en.vtt",
 )

@@ -1,7 +1,7 @@
 """OTT-QA (MIT; Wikipedia text CC BY-SA 3.0): HybridQA's tables and passages with questions that stand alone, over an open-domain corpus.
 
-The open-domain corpora are read entry by entry, so their size costs no memory beyond their items; those, like all items, are held
-until the stage writes them (about 1.5 KB each: 8 GB for the full 419,183 tables and 5.4 million passages).
+The open-domain corpora are read entry by entry, so the files' size costs no memory. Their items, like all items, are held until the stage
+writes them: about 1 KB a passage, 6 GB for the full 419,183 tables and 5.4 million passages, and the stage's table of them on top.
 """
 
 from __future__ import annotations

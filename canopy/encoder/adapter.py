@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from canopy.errors import DataError
+from canopy.encoder.vision_imports import prepare_torchvision
+from canopy.errors import DataError, EncoderMismatch
 
 if TYPE_CHECKING:
     import torch
@@ -21,6 +22,7 @@ def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: flo
     """
     import warnings
 
+    prepare_torchvision()
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=dropout, target_modules=targets, bias="none")
@@ -30,16 +32,25 @@ def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: flo
         return get_peft_model(model, config)
 
 
-def save_adapter(model: Any, folder: Path) -> None:
-    """Write adapter_model.safetensors and adapter_config.json."""
-    model.peft_config["default"].base_model_name_or_path = "all-MiniLM-L6-v2"
+def save_adapter(model: Any, folder: Path, base: str = "all-MiniLM-L6-v2") -> None:
+    """Write adapter_model.safetensors and adapter_config.json; ``base`` is the name of the model it belongs on, never a path of this machine."""
+    model.peft_config["default"].base_model_name_or_path = base
     # Embedding layers are frozen; asking PEFT to look for them would make it ask a hub for the base model's configuration.
     model.save_pretrained(folder, safe_serialization=True, save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)
 
 
-def load_adapter(model: torch.nn.Module, folder: Path) -> Any:
-    """Load an adapter onto a base model and merge it, so that inference costs what f0 costs."""
+def load_adapter(model: torch.nn.Module, folder: Path, merge: bool = True) -> Any:
+    """Load an adapter onto a base model; merged, inference costs what f0 costs.
+
+    Raises
+    ------
+    DataError
+        Where there is no adapter.
+    EncoderMismatch
+        Where it belongs on another base model.
+    """
+    prepare_torchvision()
     from peft import PeftModel
 
     if not (folder / "adapter_model.safetensors").is_file():
@@ -48,8 +59,12 @@ def load_adapter(model: torch.nn.Module, folder: Path) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # as in add_adapter
-        adapted = PeftModel.from_pretrained(model, str(folder), local_files_only=True)
-    return adapted.merge_and_unload().eval().requires_grad_(False)
+        try:
+            adapted = PeftModel.from_pretrained(model, str(folder), local_files_only=True)
+        except (ValueError, RuntimeError) as e:  # PEFT's words for layers that are not there, or of another size
+            raise EncoderMismatch(f"{folder}: this adapter does not fit the encoder it is loaded on ({' '.join(str(e).split())[:160]}); "
+                                  "set encoder.kind and encoder.model to what it was trained on, or run `canopy run` to train another") from None
+    return (adapted.merge_and_unload() if merge else adapted).eval().requires_grad_(False)
 
 
 def adapter_digest(folder: Path) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from canopy.encoder.base import NodeRequest
 from canopy.encoder.pooling import pool_nodes, sum_by_fragment
 from canopy.encoder.tokens import TokenSequence, batch_windows, cut_windows, tokenize_pieces
+from canopy.encoder.vision_imports import prepare_torchvision
 from canopy.encoder.words import CONTEXT, Piece, item_pieces, region_text
 from canopy.errors import EncoderMismatch
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 NAME = "all-MiniLM-L6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIMENSION = 384
-_FORMAT = 3  # raised whenever words, tokens or pooling change what the same item's vector is
+_FORMAT = 4  # raised whenever words, tokens or pooling change what the same item's vector is
 
 
 def model_folder() -> Path:
@@ -47,6 +48,7 @@ def check_weights() -> str:
 
 def _load_backbone(folder: Path) -> Any:
     """The frozen BERT, straight from its safetensors (its pooler is not part of the sentence encoder)."""
+    prepare_torchvision()
     from safetensors.torch import load_file
     from transformers import BertConfig, BertModel
 
@@ -74,11 +76,13 @@ class MiniLMEncoder:
 
     name = NAME
     dimension = DIMENSION
+    device = "cpu"
 
     def __init__(self, mode: str = "one_pass", window: int = 256, overlap: int = 64, batch_tokens: int = 4096,
                  adapter: Path | None = None) -> None:
         from tokenizers import Tokenizer
 
+        self.notes: list[str] = []
         self.weights_sha256 = weights = check_weights()
         self.mode, self.window, self.overlap, self.batch_tokens = mode, window, overlap, batch_tokens
         folder = model_folder()
@@ -104,6 +108,22 @@ class MiniLMEncoder:
             if type(part).__name__ == "Dropout":
                 part.p = 0.0
         return model
+
+    def add_adapter(self, model: Any, *, rank: int, alpha: float, dropout: float) -> Any:
+        """A fresh LoRA adapter on the attention and feed-forward layers."""
+        from canopy.encoder.adapter import add_adapter
+
+        return add_adapter(model, rank=rank, alpha=alpha, dropout=dropout)
+
+    def settings(self) -> dict[str, Any]:
+        """What training.json states of how vectors are made."""
+        return {"window": self.window, "overlap": self.overlap, "pooling": "mean"}
+
+    def request_cost(self, request: NodeRequest) -> int:
+        """Characters of the whole item as they are read: a table's column names come again with every row."""
+        own = request.item
+        return max(64, len(own.text) + len(own.title) + sum(len(c) for r in own.rows for c in r)
+                   + len(own.rows) * (sum(map(len, own.header)) + len(own.title) + len(own.section)))
 
     def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Questions to unit vectors by f0, float32, shape (len(texts), 384)."""

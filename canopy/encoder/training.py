@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from canopy.config import Training
-from canopy.encoder.adapter import add_adapter
-from canopy.encoder.base import NodeRequest
+from canopy.encoder.base import NodeRequest, TrainableEncoder
 from canopy.encoder.loss import best_alternative, preference_loss, preference_pairs
+from canopy.encoder.memory import Accumulation
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Item
 
 if TYPE_CHECKING:
     import torch
-
-    from canopy.encoder.minilm import MiniLMEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ def fingerprint(examples: Sequence[Example], settings: Training, encoder_digest:
     return digest.hexdigest()
 
 
-def decision_losses(encoder: MiniLMEncoder, model: torch.nn.Module, batch: Sequence[Example], queries: torch.Tensor,
+def decision_losses(encoder: TrainableEncoder, model: torch.nn.Module, batch: Sequence[Example], queries: torch.Tensor,
                     temperature: float) -> torch.Tensor:
     """Losses of all decisions of a batch, shape (decisions,); ``queries`` are f0's unit vectors, shape (examples, dimension)."""
     import torch
@@ -118,33 +116,63 @@ def decision_losses(encoder: MiniLMEncoder, model: torch.nn.Module, batch: Seque
     return best_alternative(losses, decision)
 
 
-def micro_batches(batch: Sequence[int], examples: Sequence[Example], budget: int) -> list[list[int]]:
-    """A batch cut into runs whose items have about ``budget`` characters times four: bounds the memory of one backward pass."""
+def micro_batches(batch: Sequence[int], examples: Sequence[Example], budget: int, cost: Callable[[NodeRequest], int]) -> list[list[int]]:
+    """A batch cut into runs that cost about ``budget`` characters times four, an item's questions once: bounds the memory of one backward pass."""
     runs: list[list[int]] = []
     size, item = 0, ""
     for n in batch:
-        own = examples[n].request.item
-        cost = 0 if own.id == item else max(64, len(own.text) + len(own.title) + sum(len(c) for r in own.rows for c in r)
-                                            + len(own.rows) * (sum(map(len, own.header)) + len(own.title) + len(own.section)))
-        if not runs or (cost and size + cost > 4 * budget):
+        own = examples[n].request
+        more = 0 if own.item.id == item else cost(own)
+        if not runs or (more and size + more > 4 * budget):
             runs.append([])
             size = 0
         runs[-1].append(n)
-        size, item = size + cost, own.id
+        size, item = size + more, own.item.id
     return runs
 
 
-def train_adapter(encoder: MiniLMEncoder, examples: Sequence[Example], settings: Training, work: Path,
-                  report: Callable[[int, int, float, float], None] = lambda *a: None) -> tuple[Any, list[dict[str, float]]]:
+def halve(run: Sequence[tuple[Example, int]]) -> list[list[tuple[Example, int]]]:
+    """A run of examples and their numbers in two: between examples, or where there is one, between its decisions, each half with the nodes it
+    needs; empty where there is one decision.
+
+    The loss is a sum over decisions, so the halves' losses and gradients add up to the whole's.
+    """
+    if len(run) > 1:
+        return [list(run[:len(run) // 2]), list(run[len(run) // 2:])]
+    (whole, number), = run
+    cut = whole.decisions // 2
+    return [[(_narrow(whole, lambda d: d < cut), number)], [(_narrow(whole, lambda d: d >= cut), number)]] if cut else []
+
+
+def _narrow(example: Example, wanted: Callable[[int], bool]) -> Example:
+    """An example's wanted decisions, over the nodes that their pairs need."""
+    instances = [n for n, d in enumerate(example.decision) if wanted(d)]
+    place = {n: k for k, n in enumerate(instances)}
+    pairs = [p for p in example.pairs if p[2] in place]
+    nodes = sorted({v for a, b, _ in pairs for v in (a, b)})
+    where = {v: k for k, v in enumerate(nodes)}
+    first: dict[int, int] = {}
+    r = example.request
+    return Example(example.question, NodeRequest(r.item, r.leaves, r.lo[nodes], r.hi[nodes]),
+                   tuple((where[a], where[b], place[n]) for a, b, n in pairs),
+                   tuple(first.setdefault(example.decision[n], len(first)) for n in instances))
+
+
+def train_adapter(encoder: TrainableEncoder, examples: Sequence[Example], settings: Training, work: Path,
+                  report: Callable[[int, int, float, float], None] = lambda *a: None,
+                  note: Callable[[str], None] = lambda s: None) -> tuple[Any, list[dict[str, float]]]:
     """Train a LoRA adapter with the preference loss (paper, section 3.3; AdamW, linear warm-up and decay).
 
-    A batch is ``settings.batch`` examples. Every ``checkpoint_steps`` steps adapter, optimiser, random state and curve are
+    A batch is ``settings.batch`` examples; its gradient is added up over runs that fit ``encoder.batch_tokens``, and a run that is out of memory
+    is halved, exactly as far as the loss goes, and done again. Every ``checkpoint_steps`` steps adapter, optimiser, random state and curve are
     saved under ``work``; a run with the same fingerprint goes on from there and ends with the same bytes as one never killed.
 
     Parameters
     ----------
     report : callable
         Called after each step with (step, steps, loss, learning rate).
+    note : callable
+        Called with a sentence where memory ran out and a run was halved.
 
     Returns
     -------
@@ -161,7 +189,7 @@ def train_adapter(encoder: MiniLMEncoder, examples: Sequence[Example], settings:
     # speed and gained nothing (HotpotQA: 69.7 without, 69.2 with).
     queries = torch.from_numpy(encoder.encode_queries([e.question for e in examples]))
     torch.manual_seed(settings.seed)
-    model = add_adapter(encoder.fresh_backbone(), rank=settings.rank, alpha=settings.alpha, dropout=settings.dropout).train()
+    model = encoder.add_adapter(encoder.fresh_backbone(), rank=settings.rank, alpha=settings.alpha, dropout=settings.dropout).train()
     trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
     optimiser = torch.optim.AdamW(list(trained.values()), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     saved = work / "checkpoint.pt"
@@ -169,8 +197,14 @@ def train_adapter(encoder: MiniLMEncoder, examples: Sequence[Example], settings:
     curve = _resume(saved, mark, trained, optimiser)
     for done in curve:
         report(int(done["step"]), steps, done["loss"], done["learning_rate"])
-    was = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(True)
+    was = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    # On a GPU some operations of the backbone have no deterministic form: there a warning, not an error.
+    torch.use_deterministic_algorithms(True, warn_only=encoder.device != "cpu")
+
+    def losses(run: Sequence[tuple[Example, int]]) -> torch.Tensor:
+        return decision_losses(encoder, model, [e for e, _ in run], queries[[n for _, n in run]], settings.temperature)
+
+    gradient = Accumulation(list(trained.values()), losses, halve, note)
     try:
         for step in range(len(curve), steps):
             rate = settings.learning_rate * _schedule(step, steps, settings.warmup_share)
@@ -178,10 +212,8 @@ def train_adapter(encoder: MiniLMEncoder, examples: Sequence[Example], settings:
                 group["lr"] = rate
             optimiser.zero_grad()
             decisions, total = sum(examples[n].decisions for n in plan[step]), 0.0
-            for run in micro_batches(plan[step], examples, encoder.batch_tokens):
-                part = decision_losses(encoder, model, [examples[n] for n in run], queries[run], settings.temperature).sum() / decisions
-                part.backward()
-                total += float(part.detach())
+            for run in micro_batches(plan[step], examples, encoder.batch_tokens, encoder.request_cost):
+                total += gradient.add([(examples[n], n) for n in run], decisions)
             torch.nn.utils.clip_grad_norm_(list(trained.values()), 1.0)
             optimiser.step()
             curve.append({"step": float(step + 1), "loss": total, "learning_rate": rate})
@@ -189,7 +221,7 @@ def train_adapter(encoder: MiniLMEncoder, examples: Sequence[Example], settings:
             if (step + 1) % settings.checkpoint_steps == 0 and step + 1 < steps:
                 _checkpoint(saved, mark, trained, optimiser, curve)
     finally:
-        torch.use_deterministic_algorithms(was)
+        torch.use_deterministic_algorithms(was[0], warn_only=was[1])
     return model.eval(), curve
 
 
@@ -205,7 +237,8 @@ def _checkpoint(path: Path, mark: str, trained: Mapping[str, torch.Tensor], opti
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".building")
     torch.save({"mark": mark, "weights": {n: p.detach() for n, p in trained.items()}, "optimiser": optimiser.state_dict(),
-                "random": torch.get_rng_state(), "curve": curve}, beside)
+                "random": torch.get_rng_state(), "curve": curve,
+                **({"random_cuda": torch.cuda.get_rng_state()} if torch.cuda.is_initialized() else {})}, beside)
     os.replace(beside, path)
 
 
@@ -214,7 +247,7 @@ def _resume(path: Path, mark: str, trained: Mapping[str, torch.Tensor], optimise
     import torch
 
     try:
-        held = torch.load(path, weights_only=True)
+        held = torch.load(path, map_location="cpu", weights_only=True)
         if held["mark"] != mark or {n: w.shape for n, w in held["weights"].items()} != {n: p.shape for n, p in trained.items()}:
             return []
         curve, state = list(held["curve"]), held["random"]
@@ -225,4 +258,6 @@ def _resume(path: Path, mark: str, trained: Mapping[str, torch.Tensor], optimise
         for name, weight in held["weights"].items():
             trained[name].copy_(weight)
     torch.set_rng_state(state)
+    if "random_cuda" in held and torch.cuda.is_initialized():
+        torch.cuda.set_rng_state(held["random_cuda"])
     return curve

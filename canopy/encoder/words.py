@@ -28,8 +28,8 @@ def item_pieces(item: Item, leaves: Leaves) -> list[list[Piece]]:
 
     Text: one sequence, the title then the sentences, verbatim. Table: one sequence a row, title and section (pooled with
     their row: as context of the whole table they would outweigh it) then ``column is cell`` clauses, so that headers are part of
-    every node's content at every level. Video: one sequence, title and caption then each segment's subtitles. Image: title,
-    caption and the words read off it.
+    every node's content at every level. Video: one sequence, title and caption then each segment's subtitles and the words read off its
+    frames. Image: title, caption and the words read off it.
     """
     if item.modality == "text":
         head = [Piece(_join(item.title) + ". ", CONTEXT)] if item.title.strip() else []
@@ -62,9 +62,12 @@ def row_words(item: Item, row: int) -> str:
 
 
 def segment_words(item: Item, start: float, end: float) -> str:
-    """The subtitles that begin in ``[start, end)`` seconds (a cue belongs to the segment where it begins)."""
+    """The words of ``[start, end)`` seconds: the subtitles that begin there (a cue belongs to the segment where it begins), then, after
+    "On screen:", what was read off its frames (a text belongs to every segment during which it was seen)."""
     first = bisect_left(item.cues, start, key=_begins)
-    return " ".join(c.text for c in item.cues[first:bisect_left(item.cues, end, first, key=_begins)])
+    said = " ".join(c.text for c in item.cues[first:bisect_left(item.cues, end, first, key=_begins)])
+    seen = "; ".join(c.text for c in item.screen[:bisect_left(item.screen, end, key=_begins)] if c.end >= start)
+    return " ".join(x for x in (said, f"On screen: {seen}." if seen else "") if x)
 
 
 def _begins(cue: Cue) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from canopy.evaluation import plots
+from canopy.evaluation.data_tables import coverage_rows, expected_table, folding_tables, records_table
 from canopy.evaluation.measures import MEASURES, TUNED, Comparison
 from canopy.evaluation.rendering import show, show_interval, to_csv, to_html, to_markdown, verdict
 from canopy.evaluation.tables import (
@@ -125,13 +126,22 @@ def _facts(values: Mapping[str, Any]) -> tuple[str, str]:
     return page, "\n".join(f"- {k}: {v}" for k, v in shown.items()) + "\n"
 
 
-def _limits(results: Sequence[Results], settings: Settings) -> list[str]:
+def _sees(training: Mapping[str, Any]) -> tuple[str, str]:
+    """What the encoder is, and the limit of what it sees."""
+    if training.get("pooling") == "last token":
+        return (f"{training.get('base', 'Qwen3-VL')}, a vision-language encoder of the paper's kind",
+                "The encoder sees an image's pixels and a video's frames, one every ten seconds and at most 32 a region, and reads subtitles; it hears nothing.")
+    return ("a small text model (MiniLM), not the paper's 2-billion-parameter vision-language encoder",
+            "The encoder is a small sentence encoder. It sees images and videos only through their words: titles, captions, subtitles and text "
+            "read off the picture.")
+
+
+def _limits(results: Sequence[Results], settings: Settings, training: Mapping[str, Any]) -> list[str]:
     small = [f"{r.name} ({n})" for r in results if (n := int(r.systems["question_id"].nunique())) < 200]
     limits = [
         "No language model took part: there is no reader, critic or router here, hence no EM or F1. Whether an answer is stated in the "
         "evidence says that a reader could find it, not that it would.",
-        "The encoder is a small sentence encoder. It sees images and videos only through their words: titles, captions, subtitles and text "
-        "read off the picture.",
+        _sees(training)[1],
         "No question was classified as aggregate: every table was refined as for a lookup question, which costs recall where an answer "
         "needs the whole table.",
         "Selection is measured on the gold items alone, one round, no follow-up query. On items without gold every kept token is waste, "
@@ -148,7 +158,18 @@ def _limits(results: Sequence[Results], settings: Settings) -> list[str]:
     return limits
 
 
-def build_report(results: Sequence[Results], training: Mapping[str, Any], curve: pd.DataFrame | None, settings: Settings) -> dict[str, str]:
+def _examples(results: Sequence[Results]) -> tuple[str, str]:
+    """Links to the pages of mapped examples, which lie beside the report in the workspace."""
+    there = [(r.name, r.examples) for r in results if r.examples]
+    if not there:
+        return "", ""
+    told = "Twenty random examples of each benchmark, their gold marked, to judge the mapping by eye: "
+    return (f"<p>{told}" + ", ".join(f'<a href="{html.escape(at)}">{html.escape(name)}</a>' for name, at in there) + ".</p>",
+            told + ", ".join(f"[{name}]({at})" for name, at in there) + ".\n")
+
+
+def build_report(results: Sequence[Results], training: Mapping[str, Any], curve: pd.DataFrame | None, settings: Settings,
+                 corpus: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Every file of the report, by its path within the output folder.
 
     Parameters
@@ -159,6 +180,8 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
         training.json of the node encoder.
     curve : DataFrame, optional
         Columns ``step`` and ``loss``.
+    corpus : dict, optional
+        summary.json of the corpus.
     """
     measured = [r for r in results if len(r.systems)]
     values = {r.name: system_values(r, settings) for r in measured}
@@ -166,8 +189,9 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
     cells = [c for r in measured for c in decision_cells(r, settings)]
     quality, decided = quality_table(measured, values, compared), decisions_table(cells)
     selectors, retrieved, sizes = selectors_table(measured, values), retrieval_table(measured, settings), sizes_table(measured)
-    read = counts_table("records", "Records read and mapped", results, "benchmark_summary")
-    gold = counts_table("gold", "Gold coverage and split", results, "gold_summary")
+    gold = counts_table("gold", "Gold and split", results, "gold_summary", without=("located_", "whole_", "questions_without"))
+    data = [t for t in (records_table(results), expected_table(results, training), coverage_rows(results), gold, *folding_tables(corpus or {}))]
+    examples = _examples(results)
 
     figures: dict[str, str] = {}
 
@@ -187,13 +211,12 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
     share = f"{100 * settings.confidence:g}%"
     facts = _facts(training)
     what = _section("run", "What this run is", [
-        "f0 is the frozen pretrained encoder, f_theta the same encoder with a LoRA adapter trained on the training split's gold. Both are a "
-        "small text model (MiniLM), not the paper's 2-billion-parameter vision-language encoder, and nothing on this page used a "
-        "language model.",
+        "f0 is the frozen pretrained encoder, f_theta the same encoder with a LoRA adapter trained on the training split's gold. Both are "
+        f"{_sees(training)[0]}, and nothing on this page used a language model.",
         f"Intervals are {share} percentile intervals of {settings.resamples:,} paired bootstrap resamples of the test questions (seed {settings.seed})."],
         [sizes])
     what = Section(what.key, what.title, what.html + "<h3>The tuned encoder</h3>" + facts[0], what.markdown + "\n### The tuned encoder\n\n" + facts[1])
-    limits = _limits(measured, settings)
+    limits = _limits(measured, settings, training)
     cite = Section("paper", "The paper's own figures", f'<aside class="box cite"><h3>{html.escape(PAPER.title)}</h3>{to_html(PAPER)}<p class="note">{html.escape(PAPER_NOTE)}</p></aside>',
                    "> **" + PAPER.title + "**\n>\n" + "".join(f"> {line}\n" for line in to_markdown(PAPER).splitlines()) + f">\n> {PAPER_NOTE}\n")
     sections = [
@@ -209,12 +232,13 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
         _section("retrieval", "Retrieval", ["Whole items by f0, over the corpus of all configured benchmarks together: another setting than the tables above, "
                  "in which the gold items are given."], [retrieved], search),
         _section("training", "Training", ["No training curve was written."] if not learned else [], [], learned),
-        _section("data", "Data", ["What the stages before this one counted, as they named it."], [t for t in (read, gold) if t.rows]),
+        _section("data", "Data", ["What the stages before this one counted."], [t for t in data if t.rows]),
         cite,
         Section("limits", "Limits", "<ul>" + "".join(f"<li>{html.escape(t)}</li>" for t in limits) + "</ul>", "".join(f"- {t}\n" for t in limits)),
         Section("definitions", "How it is measured", '<dl class="facts">' + "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in DEFINITIONS) + "</dl>",
                 "".join(f"- **{k}**: {v}\n" for k, v in DEFINITIONS)),
     ]
+    sections = [Section(s.key, s.title, examples[0] + s.html, examples[1] + "\n" + s.markdown) if s.key == "data" and examples[0] else s for s in sections]
     lead = _lead(measured, compared)
     tiles = "".join(_tiles(r, compared[r.name]) for r in measured)
     page = Template(Path(__file__).with_name("page.html").read_text("utf-8")).substitute(
@@ -223,7 +247,7 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
     text = f"# Evidence compression: f0 against f_theta\n\n{lead}\n\n" + "\n".join(f"## {s.title}\n\n{s.markdown}" for s in sections if s.markdown)
     files = {"report.html": page, "report.md": text,
              "metrics.json": json.dumps(build_metrics(measured, values, compared, cells), indent=1, sort_keys=True) + "\n"}
-    files |= {f"tables/{t.key}.csv": to_csv(t) for t in (sizes, quality, decided, selectors, retrieved, read, gold)}
+    files |= {f"tables/{t.key}.csv": to_csv(t) for t in (sizes, quality, decided, selectors, retrieved, *data)}
     files |= {f"figures/{name}.svg": plots.standalone(svg) for name, svg in figures.items()}
     return files
 

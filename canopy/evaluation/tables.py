@@ -25,7 +25,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Results:
-    """What the report knows of one benchmark: the evaluation's tables, and the summaries of the stages before it."""
+    """What the report knows of one benchmark: the evaluation's tables, the summaries of the stages before it, and where its examples are."""
 
     name: str
     systems: pd.DataFrame
@@ -36,6 +36,7 @@ class Results:
     splits: pd.DataFrame
     benchmark_summary: dict[str, Any] = field(default_factory=dict)
     gold_summary: dict[str, Any] = field(default_factory=dict)
+    examples: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -200,9 +201,9 @@ def sizes_table(results: Sequence[Results]) -> Table:
                  "a question.")
 
 
-def counts_table(key: str, title: str, results: Sequence[Results], attribute: str, note: str = "") -> Table:
-    """The counts that an earlier stage wrote into its summary, as it named them."""
-    metrics = {r.name: getattr(r, attribute).get("metrics", {}) for r in results}
+def counts_table(key: str, title: str, results: Sequence[Results], attribute: str, note: str = "", without: tuple[str, ...] = ()) -> Table:
+    """The counts that an earlier stage wrote into its summary, as it named them, but for names that begin as ``without`` says."""
+    metrics = {r.name: {n: v for n, v in getattr(r, attribute).get("metrics", {}).items() if not n.startswith(without)} for r in results}
     names = list(dict.fromkeys(n for m in metrics.values() for n in m))
     return Table(key, title, [Column("count", "count"), *(Column(r.name, r.name, "number") for r in results)],
                  [{"count": n.replace("_", " "), **{b: m.get(n) for b, m in metrics.items()}} for n in names], note)

@@ -13,6 +13,7 @@ from canopy.items import Annotation, Item
 GOLD_SCHEMA = pa.schema([
     ("question_id", pa.string()), ("item_id", pa.string()), ("group", pa.int32()), ("fragments", pa.list_(pa.int32())),
     ("count", pa.int32()), ("modality", pa.string()), ("coverage", pa.string()),
+    ("pseudo", pa.bool_()),
 ])
 
 
@@ -21,7 +22,7 @@ def map_annotations(annotations: Iterable[Annotation], items: Mapping[str, Item]
     """Map each question's annotations to fragments, one row per (question, item, group).
 
     An annotation whose spans touch no fragment counts as gold whole (``coverage`` 'whole'), like one without spans: it
-    gives no training instance. Groups of one question that say the same are folded.
+    gives no training instance. Groups of one question that say the same are folded. A row is ``pseudo`` where all of its annotations are.
 
     Returns
     -------
@@ -31,6 +32,7 @@ def map_annotations(annotations: Iterable[Annotation], items: Mapping[str, Item]
         Annotations whose spans touch nothing, with the reason.
     """
     merged: dict[tuple[str, str, int], tuple[set[int], str]] = {}
+    annotated: set[tuple[str, str, int]] = set()
     leaves: dict[str, Any] = {}
     unlocated = []
     for a in annotations:
@@ -43,6 +45,8 @@ def map_annotations(annotations: Iterable[Annotation], items: Mapping[str, Item]
             unlocated.append({"question_id": a.question_id, "item_id": a.item_id,
                               "reason": f"spans {list(a.spans)} touch none of {leaves[a.item_id].count} fragments"})
             found, coverage = range(leaves[a.item_id].count), "whole"
+        if not a.pseudo:
+            annotated.add((a.question_id, a.item_id, a.group))
         held = merged.setdefault((a.question_id, a.item_id, a.group), (set(), coverage))
         held[0].update(int(f) for f in found)
         if coverage == "whole":
@@ -59,6 +63,6 @@ def map_annotations(annotations: Iterable[Annotation], items: Mapping[str, Item]
                 repeated.add((q, g))
             seen.add(said)
     rows = [{"question_id": q, "item_id": i, "group": g, "fragments": sorted(fragments), "count": leaves[i].count,
-             "modality": items[i].modality, "coverage": coverage}
+             "modality": items[i].modality, "coverage": coverage, "pseudo": (q, i, g) not in annotated}
             for (q, i, g), (fragments, coverage) in merged.items() if (q, g) not in repeated]
     return rows, unlocated

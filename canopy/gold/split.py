@@ -1,13 +1,42 @@
-"""Train/test by connected component of questions and gold items: no gold item is ever on both sides (method.md)."""
+"""Train/test by connected component of questions and gold items: no gold item, nor one that says the same, is ever on both sides."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
+from canopy.duplicates import comparable, near_duplicate_groups
+from canopy.items import Item, Question
+
 SPLIT_SCHEMA = pa.schema([("question_id", pa.string()), ("split", pa.string()), ("component", pa.int32())])
+DUPLICATE_SCHEMA = pa.schema([("kind", pa.string()), ("group", pa.int32()), ("id", pa.string())])
+
+
+def find_duplicates(questions: Sequence[Question], gold_items: Sequence[Item], threshold: float) -> list[dict[str, Any]]:
+    """Groups of questions and of gold items that say the same, one row a member; none with threshold 0.
+
+    Items of different modalities are never compared: a table and a text that list the same names are no copies of each other.
+    """
+    kinds = [("question", {q.id: q.question for q in questions})]
+    kinds += [("item", {i.id: comparable(i) for i in gold_items if i.modality == m}) for m in dict.fromkeys(i.modality for i in gold_items)]
+    groups = [(kind, ids) for kind, texts in kinds for ids in (near_duplicate_groups(texts, threshold) if threshold else ())]
+    return [{"kind": kind, "group": n, "id": i} for n, (kind, ids) in enumerate(groups) for i in ids]
+
+
+def same_sayings(pairs: Iterable[tuple[str, str]], duplicates: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """(question, gold item) pairs with a group's items as one item, and one more item that the questions of a group share."""
+    as_one: dict[str, str] = {}
+    shared = []
+    for d in duplicates:
+        name = f"\x1f{d['kind']} group {d['group']}"
+        if d["kind"] == "item":
+            as_one[d["id"]] = name
+        else:
+            shared.append((d["id"], name))
+    return [*((q, as_one.get(i, i)) for q, i in pairs), *shared]
 
 
 def components(pairs: Iterable[tuple[str, str]], questions: Sequence[str]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,16 +53,48 @@ def sentence_bounds(text: str, language: str = "en") -> tuple[int, ...]:
 def cut_item(item: Item, segment_seconds: float = 30.0) -> Leaves:
     """The leaves of an item of any modality.
 
-    A video has ``max(1, floor(duration / segment_seconds))`` segments; a trailing remainder joins the last one.
+    A video has ``max(1, floor(duration / segment_seconds))`` segments; a trailing remainder joins the last one. One with cuts is segmented by
+    `snapped_bounds` instead.
     """
     if item.modality == "text":
         return Leaves("text", sentence_bounds(item.text))
     if item.modality == "table":
         return Leaves("table", tuple(range(max(1, len(item.rows)) + 1)))
     if item.modality == "video":
+        if item.cuts:
+            return Leaves("video", snapped_bounds(item.duration, item.cuts, segment_seconds))
         n = max(1, math.floor(item.duration / segment_seconds))
         return Leaves("video", (*(i * segment_seconds for i in range(n)), max(item.duration, (n - 1) * segment_seconds + 1e-3)))
     return Leaves("image", (0, 1))
+
+
+def snapped_bounds(duration: float, cuts: Sequence[float], segment_seconds: float) -> tuple[float, ...]:
+    """Bounds of a video's segments where it has preferred places to cut at (shot changes, gaps between subtitles).
+
+    From the start on, each segment ends at the latest cut that makes it at least half of ``segment_seconds`` and at most ``segment_seconds`` long; where
+    there is none it is ``segment_seconds`` long. What would be left with less than half of that joins the segment before it, so every segment but the
+    last has a length in ``[segment_seconds / 2, segment_seconds]`` and the last one less than 1.5 times ``segment_seconds``.
+
+    Parameters
+    ----------
+    cuts : sequence of float
+        Seconds, sorted; those outside the video are passed over.
+
+    Returns
+    -------
+    tuple of float
+        Strictly increasing, from 0 to ``duration`` (at least a millisecond).
+    """
+    end, half = max(duration, 1e-3), segment_seconds / 2
+    bounds = [0.0]
+    while end - bounds[-1] > segment_seconds:
+        last = bounds[-1]
+        cut = cuts[bisect_right(cuts, last + segment_seconds) - 1]
+        reached = cut if last + half <= cut <= last + segment_seconds else last + segment_seconds
+        if end - reached < half:
+            break
+        bounds.append(float(reached))
+    return (*bounds, end)
 
 
 def gold_fragments(item: Item, leaves: Leaves, annotation: Annotation) -> np.ndarray:

@@ -32,6 +32,10 @@ class Paths:
         """The folder with a benchmark's raw files (relative paths count from the workspace)."""
         return self.root / config.benchmarks[benchmark].path
 
+    def media(self, config: Config) -> dict[str, tuple[Path, Path]]:
+        """Benchmark -> the folders that its items' media paths count from: its raw files, and what its stage made itself."""
+        return {b: (self.raw(config, b), self.output("benchmark", b)) for b in config.benchmarks}
+
     def work(self, stage: str) -> Path:
         """Resumable work of a stage, outside every output (checkpoints)."""
         return self.root / ".canopy" / "work" / stage
@@ -46,9 +50,12 @@ class Tracker(Protocol):
 
 
 class Validator(Protocol):
-    """Checks tables against the rules of ``canopy.validation``; raises ValidationFailed where a blocking rule fails."""
+    """Checks tables against the rules of ``canopy.validation``; raises ValidationFailed where a blocking rule fails.
 
-    def check(self, suite: str, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]: ...
+    ``source`` names the output that the tables were read from; it is empty for what the stage is about to write.
+    """
+
+    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[dict[str, Any]]: ...
 
 
 class NullTracker:

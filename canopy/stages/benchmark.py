@@ -6,11 +6,13 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from canopy.atomic import replace_directory, write_bytes
+from canopy.atomic import replace_directory, write_bytes, write_json
 from canopy.benchmarks.base import Sink, load_adapter
 from canopy.config import Config
 from canopy.errors import DataError
-from canopy.items import write_annotations, write_items, write_questions
+from canopy.gold.pseudo import describe, locate_answers
+from canopy.items import Item, write_annotations, write_items, write_questions
+from canopy.media.enrichment import enrich_items
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 
@@ -32,6 +34,13 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     with replace_directory(paths.output("benchmark", benchmark)) as out:
         sink = Sink(benchmark, out)
         load_adapter(settings.adapter).read(raw, sink)
+        enrich_items(sink, raw, paths.work("benchmark"), ocr=config.ingest.ocr, segmentation=config.hierarchy.segmentation)
+        located: Counter[str] = Counter()
+        if config.ingest.pseudo_gold:  # after the words were read off images and frames, so that answers are found there too
+            pseudo = locate_answers(sink.questions.values(), sink.annotations, sink.items.values(), limit=config.ingest.pseudo_gold_limit, counts=located)
+            sink.annotations += pseudo
+            sink.notes += describe(located, pseudo)
+        write_json(out / "select.json", settings.select.model_dump(mode="json"))  # gold_spans applies it
         _write_lines(out / "quarantine.jsonl", sink.quarantine)
         _write_lines(out / "waiting.jsonl", sink.waiting)
         _refuse_too_many(sink, raw, config, paths.work("benchmark") / f"{benchmark}-quarantine.jsonl")
@@ -41,11 +50,13 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         result = StageResult(metrics={k: float(sink.counts[k]) for k in ("read", "mapped", "fallback", "waiting", "quarantined")})
         modalities = Counter(i.modality for i in sink.items.values())
         result.metrics |= {"items": float(len(sink.items)), "questions": float(len(sink.questions)), "annotations": float(len(sink.annotations)),
+                           "pseudo_gold_questions": float(located["located"]),
                            **{f"items_{m}": float(n) for m, n in sorted(modalities.items())}}
         result.tables["items"] = [{"id": i.id, "modality": i.modality, "title": i.title} for i in list(sink.items.values())[:10]]
         result.tables["questions"] = [{"id": q.id, "question": q.question, "answers": " | ".join(q.answers)}
                                       for q in list(sink.questions.values())[:10]]
         result.tables["quarantine"] = sink.quarantine[:20]
+        result.tables["without_words"] = [{"id": i.id, "modality": i.modality, "media": i.media} for i in _silent(sink)[:20]]
         result.tables["fallbacks"] = [{"reason": r, "records": n} for r, n in sorted(sink.fallbacks.items())]
         result.notes = [*sink.notes, *_sentences(sink)]
         result.files = ["quarantine.jsonl", "waiting.jsonl"]
@@ -75,10 +86,17 @@ def _sentences(sink: Sink) -> list[str]:
     c = sink.counts
     out = [f"{c['read']} records read: {c['mapped']} mapped, {c['fallback']} mapped with a fallback, {c['waiting']} waiting for a document, "
            f"{c['quarantined']} quarantined."]
-    silent = sum(i.modality in ("image", "video") and not (i.title + i.caption + i.words).strip() and not i.cues for i in sink.items.values())
+    silent = _silent(sink)
     if silent:
-        out.append(f"{silent} images or videos have no words at all (title, caption, subtitles): a text encoder cannot find them.")
+        out.append(f"{len(silent)} images or videos have no words at all (title, caption, subtitles, text read off them): a text encoder cannot find them. "
+                   f"The first: {', '.join(i.id for i in silent[:20])}.")
     return out
+
+
+def _silent(sink: Sink) -> list[Item]:
+    """Images and videos without a single word."""
+    return [i for i in sink.items.values() if i.modality in ("image", "video") and not (i.title + i.caption + i.words).strip()
+            and not i.cues and not i.screen]
 
 
 def _write_lines(path: Path, rows: list[dict[str, str]]) -> None:

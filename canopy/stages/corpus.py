@@ -1,29 +1,85 @@
-"""Stage `corpus`: the items of all benchmarks in one table, in a fixed order."""
+"""Stage `corpus`: the items of all benchmarks in one table, what repeats folded into the first that says it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory
 from canopy.config import Config
-from canopy.items import ITEM_SCHEMA
+from canopy.errors import DataError
+from canopy.folded import ITEMS, NEAR, Fold, write_folds
+from canopy.folding import fold_items
+from canopy.items import ITEM_SCHEMA, Item, item_from_row
+from canopy.progress import progress
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
+from canopy.validation.inputs import check_inputs
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Join every configured benchmark's items into ``data/corpus/items.parquet``, sorted by id."""
+    """Join every configured benchmark's items into ``data/corpus``.
+
+    ``items.parquet`` holds the representatives: what retrieval searches. ``near.parquet`` holds near-duplicates, which have nodes of their
+    own since gold may lie in them; exact duplicates share their representative's. ``folded.parquet`` says which item went into which. All
+    are sorted by id.
+
+    Raises
+    ------
+    DataError
+        Where no benchmark has any item.
+    """
+    check_inputs("corpus", config, paths, validator)
     tables = [pq.read_table(paths.output("benchmark", b) / "items.parquet", schema=ITEM_SCHEMA) for b in config.benchmarks]
+    joined = pa.concat_tables(tables)
+    if not joined.num_rows:
+        raise DataError(f"{paths.root / 'params.yaml'}: none of the benchmarks ({', '.join(config.benchmarks)}) has an item; "
+                        "data/benchmark/*/waiting.jsonl names the documents that their records wait for")
+    settings = config.corpus
+    tracker.log_params({"fold_exact": settings.fold_exact, "near_duplicates": settings.near_duplicates})
+    checks = validator.check("corpus", {"items": joined})
+    with progress("looking for duplicates", joined.num_rows, "items") as advance:
+        folds = list(fold_items(_items(tables, advance), exact=settings.fold_exact, threshold=settings.near_duplicates))
+    kind = {f.item_id: f.kind for f in folds}
+    found = pa.array([kind.get(i, "") for i in joined["id"].to_pylist()], pa.string())
     with replace_directory(paths.output("corpus")) as out:
-        joined = pa.concat_tables(tables).sort_by("id")
-        pq.write_table(joined, out / "items.parquet", compression="zstd", row_group_size=20_000)
-        counts = Counter(zip(joined["benchmark"].to_pylist(), joined["modality"].to_pylist(), strict=True))
-        result = StageResult(metrics={"items": float(joined.num_rows)})
-        result.metrics |= {f"items_{m}": float(sum(n for (_, x), n in counts.items() if x == m)) for m in sorted({m for _, m in counts})}
-        result.tables["items"] = [{"benchmark": b, "modality": m, "items": n} for (b, m), n in sorted(counts.items())]
-        result.checks = validator.check("corpus", {"items": joined})
+        for name, wanted in ((ITEMS, ""), (NEAR, "near")):
+            pq.write_table(joined.filter(pc.equal(found, wanted)).sort_by("id"), out / name, compression="zstd", row_group_size=20_000)
+        write_folds(out, folds)
+        result = _describe(joined, folds)
+        result.checks = checks
         write_summary(out, result)
+    return result
+
+
+def _items(tables: Iterable[pa.Table], advance: object) -> Iterator[Item]:
+    for batch in (b for t in tables for b in t.to_batches(max_chunksize=1024)):
+        yield from map(item_from_row, batch.to_pylist())
+        advance(batch.num_rows)
+
+
+def _describe(joined: pa.Table, folds: Iterable[Fold]) -> StageResult:
+    """Items by benchmark and modality, and folded ones by pair of benchmarks."""
+    of = dict(zip(joined["id"].to_pylist(), zip(joined["benchmark"].to_pylist(), joined["modality"].to_pylist(), strict=True), strict=True))
+    counts, folded, pairs = Counter(of.values()), Counter(), Counter()
+    for f in folds:
+        folded[of[f.item_id], f.kind] += 1
+        pairs[of[f.item_id][0], of[f.into][0], f.kind] += 1
+    left = {k: n - folded[k, "exact"] - folded[k, "near"] for k, n in counts.items()}
+    total = {kind: sum(n for (_, k), n in folded.items() if k == kind) for kind in ("exact", "near")}
+    result = StageResult(metrics={"items": float(sum(left.values())), "items_read": float(joined.num_rows),
+                                  "folded_exact": float(total["exact"]), "folded_near": float(total["near"])})
+    for m in sorted({m for _, m in counts}):
+        result.metrics[f"items_{m}"] = float(sum(n for (_, x), n in left.items() if x == m))
+    result.tables["items"] = [{"benchmark": b, "modality": m, "read": n, "exact duplicates": folded[(b, m), "exact"],
+                               "near duplicates": folded[(b, m), "near"], "searched": left[b, m]} for (b, m), n in sorted(counts.items())]
+    result.tables["folded"] = [{"benchmark": a, "into": b, "exact": pairs[a, b, "exact"], "near": pairs[a, b, "near"]}
+                               for a, b in sorted({(a, b) for a, b, _ in pairs})]
+    if folds:
+        result.notes.append(f"{joined.num_rows} items read; {total['exact']} exact and {total['near']} near duplicates are searched through the "
+                            "first item that says the same.")
     return result

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory
-from canopy.config import Config, NodeMode
+from canopy.config import Config
 from canopy.config import Evaluation as Settings
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.loading import load_encoder
@@ -18,12 +18,12 @@ from canopy.evaluation.cases import Cases, build_cases, read_words
 from canopy.evaluation.measurement import SCHEMAS, Tables, measure
 from canopy.evaluation.measures import MEASURES, TUNED, compare, frozen, measured, slug
 from canopy.evaluation.metrics import retrieval_ranks
+from canopy.folded import Folded, read_folded
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
-
-_OTHER: dict[NodeMode, NodeMode] = {"one_pass": "separate", "separate": "one_pass"}
+from canopy.validation.inputs import check_inputs
 
 
 def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
@@ -61,9 +61,10 @@ def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
     return result
 
 
-def _scores(store: NodeStore, cases: Cases, queries: np.ndarray) -> np.ndarray:
+def _scores(store: NodeStore, cases: Cases, folded: Folded, queries: np.ndarray) -> np.ndarray:
     bounds = np.searchsorted(cases.pair_question, np.arange(len(cases.questions) + 1))
-    out = [s for q in range(len(cases.questions)) for s in store.scores(cases.pair_item[bounds[q]:bounds[q + 1]], queries[q])]
+    held = [folded.stored(i) for i in cases.pair_item]
+    out = [s for q in range(len(cases.questions)) for s in store.scores(held[bounds[q]:bounds[q + 1]], queries[q])]
     scores = np.concatenate(out) if out else np.zeros(0, dtype=np.float32)
     if len(scores) != cases.layout.nodes[-1]:
         raise DataError(f"{store.path}: {len(scores)} nodes stored for the gold items, but their hierarchies have "
@@ -71,9 +72,18 @@ def _scores(store: NodeStore, cases: Cases, queries: np.ndarray) -> np.ndarray:
     return scores
 
 
+def gold_searched(cases: Cases, folded: Folded) -> list[dict[int, list[str]]]:
+    """For each question, alternative -> the items that retrieval must find: a folded gold item's representative says the same."""
+    wanted: list[dict[int, list[str]]] = [{} for _ in cases.questions]
+    for p, g in zip(cases.row_pair, cases.row_group, strict=True):
+        wanted[cases.pair_question[p]].setdefault(int(g), []).append(folded.searched(cases.pair_item[p]))
+    return wanted
+
+
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Evaluate one benchmark; see ``canopy.evaluation.systems`` for the systems and ``metrics`` for what is measured."""
     assert benchmark is not None
+    check_inputs("evaluation", config, paths, validator, benchmark)
     tracker.log_params({"mode": config.encoder.mode, **config.evaluation.model_dump()})
     gold_rows = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
     splits = pq.read_table(paths.output("gold_spans", benchmark) / "splits.parquet").to_pylist()
@@ -88,20 +98,19 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     asked = [questions[q].question for q in cases.questions]
     queries = f0.encode_queries(asked) if asked else np.zeros((0, f0.dimension), dtype=np.float32)
     words = read_words(cases, items, questions, config.hierarchy.segment_seconds, f0.count_tokens)
+    folded = read_folded(paths.output("corpus"))
     stores, adapter = paths.output("node_embeddings"), paths.output("node_encoder") / "adapter"
-    other = load_encoder(config.encoder, mode=_OTHER[config.encoder.mode])
-    opened = [NodeStore.open(stores / "f0", digest=f0.digest), NodeStore.open(stores / "f0_other", digest=other.digest)]
-    scores = {frozen(s.mode): _scores(s, cases, queries) for s in sorted(opened, key=lambda s: s.mode)}
+    opened = [NodeStore.open(stores / "f0", digest=f0.digest)]
+    opened += [NodeStore.open(stores / "f0_other", digest=load_encoder(config.encoder, mode=m).digest) for m in config.encoder.modes[1:]]
+    scores = {frozen(s.mode): _scores(s, cases, folded, queries) for s in sorted(opened, key=lambda s: s.mode)}
     tuned = NodeStore.open(stores / "f_theta", digest=load_encoder(config.encoder, adapter=adapter).digest)
-    scores[TUNED] = _scores(tuned, cases, queries)
+    scores[TUNED] = _scores(tuned, cases, folded, queries)
     tables = measure(cases, words, scores, config.evaluation)
 
     index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest, device=config.index.device)
     depth = max(config.evaluation.recall_at)
     found = index.search(queries, depth)[1] if asked else []
-    wanted: list[dict[int, list[str]]] = [{} for _ in cases.questions]
-    for p, g in zip(cases.row_pair, cases.row_group, strict=True):
-        wanted[cases.pair_question[p]].setdefault(int(g), []).append(cases.pair_item[p])
+    wanted = gold_searched(cases, folded)
     tables.retrieval = [{"question_id": cases.questions[r.pop("question")], **r}
                  for r in retrieval_ranks(found, wanted, config.evaluation.recall_at)]
 

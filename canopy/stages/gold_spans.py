@@ -4,48 +4,93 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory
-from canopy.config import Config
+from canopy.config import Config, Select
 from canopy.errors import DataError
+from canopy.gold.coverage import coverage_metrics, coverage_table
+from canopy.gold.examples import render_examples
+from canopy.gold.expected import compare_counts
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
-from canopy.gold.split import SPLIT_SCHEMA, components, split_questions
+from canopy.gold.selection import asked_for, kept
+from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA, components, find_duplicates, same_sayings, split_questions
 from canopy.items import Question, read_annotations, read_items, read_questions, write_table
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
+from canopy.validation.inputs import check_inputs, read_columns
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Map one benchmark's annotations into ``data/gold_spans/<name>``: gold.parquet, splits.parquet, unlocated.jsonl."""
+    """Map one benchmark's annotations into ``data/gold_spans/<name>``: gold, splits and duplicates as Parquet, unlocated.jsonl, examples.html.
+
+    Only the questions that ``benchmarks.<name>.select`` chooses go on from here; the benchmark's items all stay.
+    Questions and gold items that say the same stay on one side of our own split, as those do that share a gold item.
+    """
     assert benchmark is not None
+    check_inputs("gold_spans", config, paths, validator, benchmark)
     source = paths.output("benchmark", benchmark)
-    annotations, questions = read_annotations(source / "annotations.parquet"), read_questions(source / "questions.parquet")
-    wanted = list(dict.fromkeys(a.item_id for a in annotations))
-    items = {i.id: i for i in read_items(source / "items.parquet", wanted)}
+    read, select = read_questions(source / "questions.parquet"), read_selection(source, config.benchmarks[benchmark].select)
+    questions = asked_for(read, select, f"{paths.root / 'params.yaml'}: benchmarks.{benchmark}.select")
+    of = {q.id for q in questions}
+    annotations = [a for a in read_annotations(source / "annotations.parquet") if a.question_id in of]
+    items = {i.id: i for i in read_items(source / "items.parquet", list(dict.fromkeys(a.item_id for a in annotations)))}
     rows, unlocated = map_annotations(annotations, items, config.hierarchy.segment_seconds)
-    component = components(((r["question_id"], r["item_id"]) for r in rows), [q.id for q in questions])
+    mapped, asked = rows, of
+    questions = kept(questions, rows, select)
+    of = {q.id for q in questions}
+    rows, unlocated = ([r for r in found if r["question_id"] in of] for found in (rows, unlocated))
+    pairs = [(r["question_id"], r["item_id"]) for r in rows]
+    same = find_duplicates(questions, [items[i] for i in dict.fromkeys(i for _, i in pairs)], config.split.near_duplicates)
+    component = components(same_sayings(pairs, same), [q.id for q in questions])
     split = choose_split(questions, component, config)
-    tracker.log_params({"test_share": config.split.test_share, "split_seed": config.split.seed, "use_official": config.split.use_official})
+    expected = compare_counts(config.benchmarks[benchmark].adapter, read, asked, mapped, {i.id: i.source for i in items.values()},
+                              video_files(source / "items.parquet"), split)
+    tracker.log_params({"test_share": config.split.test_share, "split_seed": config.split.seed, "use_official": config.split.use_official,
+                        "near_duplicates": config.split.near_duplicates})
     with replace_directory(paths.output("gold_spans", benchmark)) as out:
         gold = write_table(out / "gold.parquet", rows, GOLD_SCHEMA)
         splits = write_table(out / "splits.parquet", [{"question_id": q, "split": s, "component": component[q]} for q, s in split.items()], SPLIT_SCHEMA)
+        duplicates = write_table(out / "duplicates.parquet", same, DUPLICATE_SCHEMA)
         (out / "unlocated.jsonl").write_text("".join(json.dumps(u, ensure_ascii=False) + "\n" for u in unlocated), "utf-8")
-        coverage = {m: Counter() for m in dict.fromkeys(r["modality"] for r in rows)}
-        for r in rows:
-            coverage[r["modality"]][r["coverage"]] += 1
-        with_gold = {r["question_id"] for r in rows}
+        (out / "examples.html").write_text(render_examples(
+            benchmark, questions, annotations, rows, items, segment_seconds=config.hierarchy.segment_seconds, seed=select.seed,
+            media=(paths.raw(config, benchmark), source)), "utf-8")
+        coverage = coverage_table(rows, [q.id for q in questions])
         result = StageResult(metrics={
+            "questions_read": float(len(read)), "questions_selected": float(len(questions)),
             "gold_rows": float(len(rows)), "located": float(sum(r["coverage"] == "located" for r in rows)),
             "whole": float(sum(r["coverage"] == "whole" for r in rows)), "unlocated": float(len(unlocated)),
-            "questions_without_gold": float(len(questions) - len(with_gold)), "components": float(len(set(component.values()))),
+            **coverage_metrics(coverage), "components": float(len(set(component.values()))),
+            "duplicate_items": float(sum(d["kind"] == "item" for d in same)), "duplicate_questions": float(sum(d["kind"] == "question" for d in same)),
             **{f"questions_{s}": float(n) for s, n in sorted(Counter(split.values()).items())}})
-        result.tables["coverage"] = [{"modality": m, "located": c["located"], "whole item": c["whole"]} for m, c in coverage.items()]
+        result.tables["coverage"], result.tables["expected"] = coverage, expected
         result.tables["gold"] = [{**r, "fragments": str(r["fragments"])} for r in rows[:10]]
-        result.files = ["unlocated.jsonl"]
-        result.notes = _sentences(questions, rows, unlocated)
-        result.checks = validator.check("gold_spans", {"gold": gold, "splits": splits})
+        result.files = ["unlocated.jsonl", "examples.html"]
+        result.notes = _sentences(len(read), questions, rows, unlocated, expected)
+        result.checks = validator.check("gold_spans", {"gold": gold, "splits": splits, "duplicates": duplicates,
+                                                       "questions": read_columns("questions", paths, benchmark)})
         write_summary(out, result)
+    tracker.log_artifact(paths.output("gold_spans", benchmark) / "examples.html")
     return result
+
+
+def video_files(items: Path) -> list[str]:
+    """Media paths of a benchmark's video items."""
+    table = pq.read_table(items, columns=["modality", "media"])
+    return table.filter(pc.equal(table["modality"], "video"))["media"].to_pylist()
+
+
+def read_selection(source: Path, default: Select) -> Select:
+    """The selection that the benchmark stage wrote beside its tables, so that a change of it reaches this stage as any change of data does."""
+    path = source / "select.json"
+    try:
+        return Select.model_validate_json(path.read_bytes()) if path.exists() else default
+    except ValueError as e:
+        raise DataError(f"{path}: not a selection ({str(e).splitlines()[0]}); `canopy run --force benchmark` writes it again") from None
 
 
 def choose_split(questions: list[Question], component: dict[str, int], config: Config) -> dict[str, str]:
@@ -71,11 +116,16 @@ def choose_split(questions: list[Question], component: dict[str, int], config: C
     return split_questions(component, config.split.test_share, config.split.seed)
 
 
-def _sentences(questions: list[Question], rows: list[dict[str, object]], unlocated: list[dict[str, str]]) -> list[str]:
-    told = []
+def _sentences(read: int, questions: list[Question], rows: list[dict[str, object]], unlocated: list[dict[str, str]],
+               expected: list[dict[str, object]]) -> list[str]:
+    told = [f"{len(questions)} of {read} questions are selected."] if len(questions) < read else []
+    told += [f"{e['what']}: {e['published']:,} expected ({e['source']} says), {e['found']:,} found here." for e in expected if e["found"] is not None]
     bare = len({q.id for q in questions} - {r["question_id"] for r in rows})
     if bare:
         told.append(f"{bare} questions have no gold evidence: they are used for retrieval only.")
+    pseudo = len({r["question_id"] for r in rows if r["pseudo"]})
+    if pseudo:
+        told.append(f"pseudo-gold: {pseudo} questions; their evidence was found by locating the answer, not annotated by anyone.")
     if unlocated:
         told.append(f"{len(unlocated)} annotations touch no fragment and count as gold whole, e.g. {unlocated[0]}.")
     return told

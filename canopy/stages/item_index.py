@@ -1,21 +1,26 @@
-"""Stage `item_index`: the FAISS index over the f0 embeddings of whole items (the roots of the node store)."""
+"""Stage `item_index`: the FAISS index over the f0 embeddings of whole items (the roots of the node store), folded ones left out."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from canopy.atomic import replace_directory
 from canopy.config import Config
 from canopy.embeddings.store import NodeStore
+from canopy.folded import read_folded
 from canopy.index.item_index import ItemIndex
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Index all items of the f0 store into ``data/item_index``."""
+    """Index the representatives in the f0 store into ``data/item_index``."""
     store = NodeStore.open(paths.output("node_embeddings") / "f0")
+    folded = read_folded(paths.output("corpus")).into()
+    searched = np.array([i not in folded for i in store.item_ids], dtype=bool)
     tracker.log_params({"quantisation": "fp16", "metric": "inner product", "encoder_digest": store.digest})
     with replace_directory(paths.output("item_index")) as out:
-        index = ItemIndex.build(store.item_ids, store.roots(), digest=store.digest)
+        index = ItemIndex.build([i for i, s in zip(store.item_ids, searched, strict=True) if s], store.roots()[searched], digest=store.digest)
         index.write(out)
         # Opened as a searcher opens it: a file that cannot be searched on the configured device fails here.
         ItemIndex.open(out, dimension=store.dimension, digest=store.digest, device=config.index.device)

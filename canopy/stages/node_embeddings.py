@@ -9,45 +9,48 @@ import pyarrow.parquet as pq
 from canopy.config import Config
 from canopy.embeddings.build import build_store, node_request
 from canopy.encoder.loading import load_encoder
-from canopy.items import read_items
+from canopy.folded import read_encoded_items, read_folded
 from canopy.progress import progress
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
-
-OTHER_MODE = {"one_pass": "separate", "separate": "one_pass"}
+from canopy.validation.inputs import check_inputs
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Bring the stores ``f0``, ``f_theta`` and ``f0_other`` under ``data/node_embeddings`` up to date.
 
-    ``f0`` and ``f_theta`` hold the whole corpus in the configured mode; ``f0_other`` holds f0 in the other mode, for the gold
-    items of the test questions only: it exists to compare f_theta with the better of the two.
+    ``f0`` and ``f_theta`` hold the corpus, exact duplicates once, in the configured mode; ``f0_other`` holds f0 in the other mode, for the gold
+    items of the test questions only: it exists to compare f_theta with the better of the two, where the encoder has two.
     """
-    items = read_items(paths.output("corpus") / "items.parquet")
-    compared = _test_items(config, paths)
+    checks = check_inputs("node_embeddings", config, paths, validator)
+    items = read_encoded_items(paths.output("corpus"))
+    folded = read_folded(paths.output("corpus"))
+    compared = {folded.stored(i) for i in _test_items(config, paths)}
     adapter = paths.output("node_encoder") / "adapter"
-    plans = {"f0": (None, config.encoder.mode, items), "f_theta": (adapter, config.encoder.mode, items),
-             "f0_other": (None, OTHER_MODE[config.encoder.mode], [i for i in items if i.id in compared])}
+    plans = {"f0": (None, config.encoder.mode, items), "f_theta": (adapter, config.encoder.mode, items)}
+    for mode in config.encoder.modes[1:]:
+        plans["f0_other"] = (None, mode, [i for i in items if i.id in compared])
     out = paths.output("node_embeddings")
     out.mkdir(parents=True, exist_ok=True)
     for extra in out.iterdir():
         if extra.name not in {*plans, "summary.json"} and not extra.name.startswith("."):
             shutil.rmtree(extra) if extra.is_dir() else extra.unlink()
-    result = StageResult()
+    result = StageResult(checks=checks)
     tracker.log_params({"mode": config.encoder.mode, "shards": config.store.shards, "branching": config.hierarchy.branching})
     branching, seconds = config.hierarchy.branching, config.hierarchy.segment_seconds
     nodes = {i.id: len(node_request(i, branching, seconds).lo) for i in items}
     for variant, (lora, mode, wanted) in plans.items():
-        encoder = load_encoder(config.encoder, lora, mode)
+        encoder = load_encoder(config.encoder, lora, mode, paths.media(config))
         with progress(f"{variant} ({mode})", sum(nodes[i.id] for i in wanted), "nodes") as advance:
             counts = build_store(out / variant, paths.work("node_embeddings") / variant, wanted, encoder, shards=config.store.shards,
                                  branching=branching, segment_seconds=seconds, advance=advance)
         tracker.log_metrics({f"{variant}_encoded": float(counts.encoded), f"{variant}_shards_written": float(counts.shards_written)})
         result.notes.append(f"{variant}: {counts.encoded} of {counts.nodes} nodes encoded, {counts.shards_written} shards written, "
                             f"{counts.shards_kept} kept.")
+        result.notes += encoder.notes
         result.metrics |= {f"{variant}_nodes": float(counts.nodes), f"{variant}_items": float(len(wanted))}
     # What this run had to encode depends on what was held, so it stays out of the hashed summary.
-    write_summary(out, StageResult(metrics=dict(result.metrics)))
+    write_summary(out, StageResult(metrics=dict(result.metrics), checks=checks))
     return result
 
 

@@ -20,12 +20,14 @@ from canopy.items import read_items, read_questions, write_table
 from canopy.progress import progress
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
+from canopy.validation.inputs import check_inputs
 
 CURVE_SCHEMA = pa.schema([("step", pa.int32()), ("loss", pa.float64()), ("learning_rate", pa.float64())])
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Train f_theta into ``data/node_encoder``: adapter/, training.json, curve.parquet."""
+    checks = check_inputs("node_encoder", config, paths, validator)
     instances = list(training_rows(config, paths))
     if not instances:
         raise DataError(f"{paths.root / 'params.yaml'}: no training instance in {', '.join(config.benchmarks)}: training needs questions whose gold "
@@ -34,7 +36,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     items = {i.id: i for b in config.benchmarks for i in read_items(paths.output("benchmark", b) / "items.parquet", wanted)}
     questions = {q.id: q.question for b in config.benchmarks for q in read_questions(paths.output("benchmark", b) / "questions.parquet")}
     examples = build_examples(instances, questions, items, config.hierarchy.segment_seconds)
-    encoder = load_encoder(config.encoder)
+    encoder = load_encoder(config.encoder, media=paths.media(config))
     tracker.log_params({**config.training.model_dump(), "mode": config.encoder.mode, "examples": len(examples), "instances": len(instances)})
     work = paths.work("node_encoder")
     steps = config.training.epochs * -(-len(examples) // config.training.batch)
@@ -47,21 +49,25 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
             advance(step - done)
             done = step
 
-        model, curve = train_adapter(encoder, examples, config.training, work, report)
+        halved: list[str] = []
+        model, curve = train_adapter(encoder, examples, config.training, work, report, halved.append)
     with replace_directory(paths.output("node_encoder")) as out:
-        save_adapter(model, out / "adapter")
+        save_adapter(model, out / "adapter", encoder.name)
         write_table(out / "curve.parquet", curve, CURVE_SCHEMA)
         tail = [c["loss"] for c in curve[-max(1, len(curve) // config.training.epochs):]]
-        result = StageResult(metrics={"examples": float(len(examples)), "instances": float(len(instances)), "steps": float(len(curve)),
+        result = StageResult(metrics={"questions": float(len({x["question_id"] for x in instances})), "examples": float(len(examples)),
+                                      "instances": float(len(instances)), "steps": float(len(curve)),
                                       "loss_first": curve[0]["loss"], "loss_last_epoch": sum(tail) / len(tail),
                                       "trainable_parameters": float(sum(p.numel() for p in model.parameters() if p.requires_grad))})
         write_json(out / "training.json", {
-            "base": encoder.name, "base_digest": encoder.digest, "base_sha256": encoder.weights_sha256, "mode": config.encoder.mode, "window": config.encoder.window,
-            "overlap": config.encoder.overlap, "dimension": encoder.dimension, "pooling": "mean", "adapter_digest": adapter_digest(out / "adapter"),
+            "base": encoder.name, "base_digest": encoder.digest, "base_sha256": encoder.weights_sha256, "mode": config.encoder.mode,
+            **encoder.settings(), "dimension": encoder.dimension, "adapter_digest": adapter_digest(out / "adapter"),
             "training": config.training.model_dump(mode="json"), **{k: v for k, v in result.metrics.items()}})
-        result.files = ["training.json"]
+        result.files, result.checks = ["training.json"], checks
         result.tables["curve"] = curve[:: max(1, len(curve) // 20)]
         write_summary(out, result)
+    # When memory runs out depends on the machine, so this stays out of the hashed summary.
+    result.notes += [*encoder.notes, *dict.fromkeys(halved)]
     shutil.rmtree(work, ignore_errors=True)
     return result
 

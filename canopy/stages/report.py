@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
@@ -13,6 +14,7 @@ from canopy.config import Config
 from canopy.errors import DataError
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
+from canopy.validation.inputs import check_inputs
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -29,16 +31,19 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     from canopy.evaluation.report import build_report
     from canopy.evaluation.tables import Results, Settings, summary_rows
 
+    check_inputs("report", config, paths, validator)
     results = []
     for name in config.benchmarks:
         measured, gold = paths.output("evaluation", name), paths.output("gold_spans", name)
         frames = {t: pq.read_table(measured / f"{t}.parquet").to_pandas() for t in ("systems", "decisions", "regions", "retrieval", "levels")}
         results.append(Results(name, **frames, splits=pq.read_table(gold / "splits.parquet").to_pandas(),
                                benchmark_summary=_json(paths.output("benchmark", name) / "summary.json"),
-                               gold_summary=_json(gold / "summary.json")))
+                               gold_summary=_json(gold / "summary.json"),
+                               examples=f"../gold_spans/{quote(name)}/examples.html" if (gold / "examples.html").is_file() else ""))
     encoder, e = paths.output("node_encoder"), config.evaluation
     curve = pq.read_table(encoder / "curve.parquet").to_pandas() if (encoder / "curve.parquet").exists() else None
-    files = build_report(results, _json(encoder / "training.json"), curve, Settings(e.resamples, e.seed, e.confidence))
+    files = build_report(results, _json(encoder / "training.json"), curve, Settings(e.resamples, e.seed, e.confidence),
+                         _json(paths.output("corpus") / "summary.json"))
 
     metrics = json.loads(files["metrics.json"])
     headline = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")

@@ -12,11 +12,13 @@ from canopy.gold.instances import INSTANCE_SCHEMA, build_instances
 from canopy.items import write_table
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
+from canopy.validation.inputs import check_inputs
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Build one benchmark's instances into ``data/training_instances/<name>/instances.parquet``."""
     assert benchmark is not None
+    check_inputs("training_instances", config, paths, validator, benchmark)
     source = paths.output("gold_spans", benchmark)
     gold = pq.read_table(source / "gold.parquet").to_pylist()
     splits = pq.read_table(source / "splits.parquet")

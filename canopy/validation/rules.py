@@ -1,101 +1,130 @@
-"""The rules that data must meet, as plain functions over Arrow tables: one list for the stages and for generated suites."""
+"""The rules that data must meet, as plain data: one list for the stages, for Dagster's checks and for the suites generated for other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 
-Rows = list[dict[str, Any]]
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """No value of the column occurs twice; null breaks it, as it does every test."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Every value of the column is one of these."""
+
+    column: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Every value of the column lies between these bounds, which it may equal; None is no bound."""
+
+    column: str
+    low: float | None = None
+    high: float | None = None
+
+
+Test = Unique | OneOf | Between
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its name, what it says to people, whether it stops the run, and a function giving the rows that break it."""
+    """One rule: what every row of a table of ``canopy.validation.tables`` must meet.
+
+    Parameters
+    ----------
+    name, says : str
+        Its name, and a sentence for people.
+    blocking : bool
+        Whether nothing may be built from data that breaks it; else people are told.
+    judged : str
+        The table whose rows it judges.
+    shown : tuple of str
+        Columns that tell people which row it is.
+    """
 
     name: str
     says: str
     blocking: bool
-    failing: Callable[[Mapping[str, pa.Table]], Rows]
+    judged: str
+    test: Test
+    shown: tuple[str, ...]
 
 
-def _rows(table: pa.Table, mask: Any, *columns: str) -> Rows:
-    return table.select(list(columns)).filter(mask).to_pylist()
-
-
-def _duplicates(table: pa.Table, column: str) -> Rows:
-    counted = table.group_by(column).aggregate([(column, "count")])
-    return counted.filter(pc.greater(counted[f"{column}_count"], 1)).to_pylist()
-
-
-def _empty(table: pa.Table, column: str) -> Rows:
-    return _rows(table, pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(table[column])), 0), "id")
-
-
-def _unknown(table: pa.Table, column: str, known: pa.Table) -> Rows:
-    missing = pc.invert(pc.is_in(table[column], value_set=pc.unique(known["id"])))
-    return _rows(table, missing, "question_id", "item_id")
-
-
-def _contentless(items: pa.Table) -> Rows:
-    texts = pc.and_(pc.equal(items["modality"], "text"), pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(items["text"])), 0))
-    tables = pc.and_(pc.equal(items["modality"], "table"), pc.equal(pc.list_value_length(items["rows"]), 0))
-    videos = pc.and_(pc.equal(items["modality"], "video"), pc.less_equal(items["duration"], 0))
-    return _rows(items, pc.or_(texts, pc.or_(tables, videos)), "id", "modality")
-
-
-def _outside(tables: Mapping[str, pa.Table]) -> Rows:
-    size = {}
-    for i in tables["items"].select(["id", "modality", "text", "rows", "duration"]).to_pylist():
-        size[i["id"]] = {"text": len(i["text"]), "table": len(i["rows"]), "video": i["duration"]}.get(i["modality"], 0)
-    return [{"question_id": a["question_id"], "item_id": a["item_id"], "span": s, "end": size.get(a["item_id"])}
-            for a in tables["annotations"].to_pylist() for s in a["spans"] if not 0 <= s[0] <= s[1] <= size.get(a["item_id"], -1)]
-
-
-def _two_sides(tables: Mapping[str, pa.Table]) -> Rows:
-    side = dict(zip(tables["splits"]["question_id"].to_pylist(), tables["splits"]["split"].to_pylist(), strict=True))
-    seen: dict[str, set[str]] = {}
-    for q, i in zip(tables["gold"]["question_id"].to_pylist(), tables["gold"]["item_id"].to_pylist(), strict=True):
-        seen.setdefault(i, set()).add(side.get(q, ""))
-    return [{"item_id": i, "splits": sorted(s)} for i, s in seen.items() if len(s) > 1]
-
-
-def _bad_fragments(tables: Mapping[str, pa.Table]) -> Rows:
-    return [{"question_id": g["question_id"], "item_id": g["item_id"], "fragments": g["fragments"], "count": g["count"]}
-            for g in tables["gold"].to_pylist() if not g["fragments"] or g["fragments"][0] < 0 or g["fragments"][-1] >= g["count"]]
-
-
-def _bad_instances(tables: Mapping[str, pa.Table]) -> Rows:
-    return [{"question_id": x["question_id"], "item_id": x["item_id"], "node": x["node"]} for x in tables["instances"].to_pylist()
-            if len(x["child_nodes"]) < 2 or len(x["child_nodes"]) != len(x["child_gold"]) or not any(x["child_gold"])
-            or (x["fully_gold"] and not all(x["child_gold"]))]
-
+_PAIR = ("question_id", "item_id")
+_SIDES = ("train", "test")
+_ITEMS = (
+    Rule("item ids are unique", "No two items share an id.", True, "items", Unique("id"), ("id",)),
+    Rule("modalities are known", "Every item is a text, a table, an image or a video.", True, "items",
+         OneOf("modality", ("text", "table", "image", "video")), ("id", "modality")),
+    Rule("items have content", "Texts have words, tables rows, videos a duration.", True, "items", Between("content", low=1e-9), ("id", "modality")),
+)
 
 SUITES: Mapping[str, tuple[Rule, ...]] = {
     "benchmark": (
-        Rule("item ids are unique", "No two items share an id.", True, lambda t: _duplicates(t["items"], "id")),
-        Rule("question ids are unique", "No two questions share an id.", True, lambda t: _duplicates(t["questions"], "id")),
-        Rule("items have content", "Texts have words, tables rows, videos a duration.", True, lambda t: _contentless(t["items"])),
-        Rule("questions have words", "No question is empty.", True, lambda t: _empty(t["questions"], "question")),
-        Rule("gold items are in the data", "Every annotation names an item that is there.", True,
-             lambda t: _unknown(t["annotations"], "item_id", t["items"])),
-        Rule("gold spans lie inside their items", "No span begins before or ends after its item.", True, _outside),
-        Rule("questions have answers", "A question without an answer can be retrieved for but not scored.", False,
-             lambda t: _rows(t["questions"], pc.equal(pc.list_value_length(t["questions"]["answers"]), 0), "id")),
+        *_ITEMS,
+        Rule("question ids are unique", "No two questions share an id.", True, "questions", Unique("id"), ("id",)),
+        Rule("questions have words", "No question is empty.", True, "questions", Between("words", low=1), ("id",)),
+        Rule("questions have answers", "A question without an answer can be retrieved for but not scored.", False, "questions",
+             Between("answers", low=1), ("id",)),
+        Rule("answers have words", "An answer that says nothing is found in any evidence.", True, "questions", Between("blank_answers", high=0), ("id",)),
+        Rule("gold items are in the data", "Every annotation names an item that is there.", True, "annotations", OneOf("item_known", (True,)), _PAIR),
+        Rule("gold questions are in the data", "Every annotation names a question that is there.", True, "annotations",
+             OneOf("question_known", (True,)), _PAIR),
+        Rule("gold units fit", "Characters mark texts, rows tables, seconds videos.", True, "annotations", OneOf("unit_fits", (True,)), (*_PAIR, "unit")),
+        Rule("gold spans lie inside their items", "No span begins before or ends after its item.", True, "spans", Between("outside", high=0),
+             (*_PAIR, "start", "end", "item_ends")),
+        Rule("modality mix has gold", "Every modality among the items has gold; nothing is trained or measured on one that has none.", False,
+             "modalities", Between("gold_items", low=1), ("modality", "items")),
     ),
     "gold_spans": (
-        Rule("fragments lie inside their items", "Gold fragments are numbers from 0 to the item's count, at least one.", True, _bad_fragments),
-        Rule("no gold item on both sides", "Train and test share no gold item.", True, _two_sides),
-        Rule("one split a question", "No question is in two splits.", True, lambda t: _duplicates(t["splits"], "question_id")),
+        Rule("fragments lie inside their items", "Gold fragments are numbers from 0 to the item's count, at least one.", True, "gold",
+             OneOf("inside", (True,)), (*_PAIR, "fragments", "count")),
+        Rule("gold questions have a split", "Every question with gold is in the split.", True, "gold", OneOf("split_known", (True,)), _PAIR),
+        Rule("one split a question", "No question is in two splits.", True, "splits", Unique("question_id"), ("question_id", "split")),
+        Rule("splits are train and test", "Every question is in train or in test.", True, "splits", OneOf("split", _SIDES), ("question_id", "split")),
+        Rule("no gold item on both sides", "Train and test share no gold item.", True, "gold_items", Between("sides", high=1), ("item_id", "splits")),
+        Rule("no near-duplicates on both sides", "No question and no gold item of train says the same as one of test.", True, "duplicates",
+             Between("sides", high=1), ("kind", "ids", "splits")),
+        Rule("modality mix is alike", "Gold of each modality has about the same share of train and test.", False, "modality_mix",
+             Between("beyond", high=0), ("modality", "train_share", "test_share")),
+        Rule("answer types are alike", "Each type of answer has about the same share of train and test.", False, "answer_mix",
+             Between("beyond", high=0), ("answer_type", "train_share", "test_share")),
     ),
     "training_instances": (
-        Rule("instances are preferences", "Every instance has at least two children, one of them gold.", True, _bad_instances),
+        Rule("instances are preferences", "Every instance has at least two children, one of them gold.", True, "instances",
+             OneOf("preference", (True,)), (*_PAIR, "node")),
+        Rule("instances lie inside their items", "An instance's fragments are among its item's.", True, "instances", OneOf("inside", (True,)),
+             (*_PAIR, "node")),
+        Rule("instances are unique", "No two instances are of the same question, item, group and node.", True, "instances", Unique("key"),
+             (*_PAIR, "node")),
+        Rule("instances have a side", "Every instance is of train or of test.", True, "instances", OneOf("split", _SIDES), (*_PAIR, "split")),
     ),
-    "corpus": (
-        Rule("item ids are unique", "No two items of the corpus share an id.", True, lambda t: _duplicates(t["items"], "id")),
-        Rule("items have content", "Texts have words, tables rows, videos a duration.", True, lambda t: _contentless(t["items"])),
+    "corpus": _ITEMS,
+    "node_encoder": (
+        Rule("instances' items are in the data", "Every training instance names an item that is there.", True, "sources",
+             OneOf("item_known", (True,)), _PAIR),
+        Rule("instances' questions are in the data", "Every training instance names a question that is there.", True, "sources",
+             OneOf("question_known", (True,)), _PAIR),
     ),
+    "node_embeddings": (
+        Rule("gold items are in the corpus", "Every gold item can be retrieved.", True, "corpus_gold", OneOf("in_corpus", (True,)), _PAIR),
+        Rule("folded items are found", "Every item that was folded went into one that is searched.", True, "folds", OneOf("lands", (True,)), ("item_id", "into")),
+    ),
+}
+
+# What each judged table is made from.
+MADE_FROM: Mapping[str, tuple[str, ...]] = {
+    "items": ("items",), "questions": ("questions",), "annotations": ("annotations", "items", "questions"), "spans": ("annotations", "items"),
+    "modalities": ("items", "annotations"), "gold": ("gold", "splits"), "splits": ("splits",), "gold_items": ("gold", "splits"),
+    "duplicates": ("duplicates", "gold", "splits"), "modality_mix": ("gold", "splits"), "answer_mix": ("questions", "splits"),
+    "instances": ("instances",), "sources": ("instances", "items", "questions"), "corpus_gold": ("gold", "corpus", "folded"),
+    "folds": ("folded", "corpus"),
 }

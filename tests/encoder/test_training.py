@@ -28,14 +28,15 @@ def examples():
     return build_examples(rows, QUESTIONS, ITEMS, 30.0)
 
 
-def test_batches_cover_every_example_and_keep_an_items_questions_together():
+def test_batches_cover_every_example_and_keep_an_items_questions_together(encoder):
     made = examples()
     for epoch in range(3):
         batches = epoch_batches(made, 8, 1, epoch)
         assert sorted(n for b in batches for n in b) == list(range(len(made)))
         assert [len({made[n].request.item.id for n in b}) for b in batches] == [2, 2]
-        assert all([n for part in micro_batches(b, made, 80) for n in part] == b and len(micro_batches(b, made, 80)) == 1 for b in batches)
-        assert all(len(micro_batches(b, made, 16)) == 2 for b in batches)
+        cut = {size: [micro_batches(b, made, size, encoder.request_cost) for b in batches] for size in (80, 16)}
+        assert cut[80] == [[b] for b in batches]
+        assert [[len(runs), [n for run in runs for n in run]] for runs in cut[16]] == [[2, b] for b in batches]
     assert epoch_batches(made, 8, 1, 0) != epoch_batches(made, 8, 1, 1)
 
 

@@ -26,7 +26,11 @@ def _results(name="made <up>", seed=5, questions=30):
     tables = measure(cases, words, scores, Evaluation())
     tables.retrieval = [{"question_id": q, "k": k, "recall": float(rng.random() < k / 20), "rank": None} for q in cases.questions for k in (1, 5, 20)]
     return Results(name, **{t: pd.DataFrame(getattr(tables, t)) for t in TABLES}, splits=pd.DataFrame(make_gold(seed, questions=questions)[1]),
-                   benchmark_summary={"metrics": {"read": 31.0, "quarantined": 1.0}}, gold_summary={"metrics": {"located": 40.0}})
+                   benchmark_summary={"metrics": {"read": 31.0, "mapped": 28.0, "fallback": 1.0, "waiting": 1.0, "quarantined": 1.0}},
+                   gold_summary={"metrics": {"located": 40.0, "located_text": 40.0}, "tables": {
+                       "coverage": [{"of": "text", "located": 40, "whole item": 3, "none": 0, "pseudo": 2}],
+                       "expected": [{"what": "dev questions", "published": 7405, "source": "the release", "found": 30}]}},
+                   examples="../gold_spans/made%20up/examples.html")
 
 
 CURVE = pd.DataFrame({"step": range(1, 41), "loss": np.linspace(3, 1, 40), "learning_rate": 1e-4})
@@ -42,7 +46,7 @@ def test_the_page_needs_nothing_from_outside_and_escapes_what_it_shows(files):
     page = files["report.html"]
     assert "made &lt;up&gt;" in page and "made <up>" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
     urls = set(re.findall(r"""(?:src|href)=["']([^"']*)""", page))
-    assert all(u.startswith("#") or u == "data:," for u in urls), urls
+    assert all(u.startswith("#") or u in ("data:,", "../gold_spans/made%20up/examples.html") for u in urls), urls
     assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     assert "<script" not in page and "@import" not in page
     ids = re.findall(r'\bid="([^"]+)"', page)
@@ -78,6 +82,23 @@ def test_figures_are_files_of_their_own_and_the_tables_are_plain_csv(files):
     lines = files["tables/selectors.csv"].splitlines()
     assert lines[0].startswith("benchmark,system,decision_accuracy,decision_accuracy_low") and len(lines) == 1 + 11
     assert all(t.startswith("<?xml") and "</svg>" in t for n, t in files.items() if n.endswith(".svg"))
+
+
+CORPUS = {"tables": {"items": [{"benchmark": "a", "modality": "text", "read": 9, "exact duplicates": 1, "near duplicates": 2, "searched": 6}],
+                     "folded": [{"benchmark": "a", "into": "b <i>", "exact": 1, "near": 2}]}}
+
+
+def test_data_is_told_with_what_was_expected_and_where_examples_are():
+    files = build_report([_results()], {"instances": 900.0}, None, Settings(100, 13, 0.95), CORPUS)
+    data = files["report.md"].split("## Data")[1].split("\n## ")[0]
+    assert "| made <up> | 31 | 28 | 1 | 1 | 1 |" in data and "add up" not in data and "| text | 40 | 3 | 0 | 2 |" in data
+    assert "| dev questions | 7,405 | the release | 30 |" in data and "| training instances | 18,575 | the paper | 900 |" in data
+    assert "| a | b <i> | 1 | 2 |" in data and "[made <up>](../gold_spans/made%20up/examples.html)" in data and "located text" not in data
+    assert "b &lt;i&gt;" in files["report.html"] and 'href="../gold_spans/made%20up/examples.html"' in files["report.html"]
+    assert files["tables/folded.csv"] == "benchmark,into,exact,near\na,b <i>,1,2\n"
+    short = _results()
+    short.benchmark_summary["metrics"]["waiting"] = 0.0
+    assert "do not add up for made <up>" in build_report([short], {}, None, Settings(100, 13, 0.95))["report.md"]
 
 
 def test_a_benchmark_with_nothing_to_measure_is_told_not_dropped():

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from canopy.stages.base import NullTracker
-from canopy.validation.rules import Rule
+from canopy.validation.rules import OneOf, Rule
 from orchestration.environment import prepare_environment
 from tests.orchestration.project import ROOT, Project
 
@@ -38,7 +38,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     def untracked(*_: Any) -> Iterator[Any]:
         yield NullTracker()
 
-    monkeypatch.setattr("assets.checks.SUITES", {"benchmark": (Rule("has words", "The text is not empty.", True, lambda _: []),)})
+    monkeypatch.setattr("assets.checks.SUITES", {"benchmark": (Rule("has words", "The text is not empty.", True, "texts", OneOf("words", (True,)), ("text",)),)})
+    monkeypatch.setattr("assets.checks.READS", {})
     monkeypatch.setattr("orchestration.stage.load_stage", load)
     monkeypatch.setattr("orchestration.stage.stage_run", untracked)
     monkeypatch.setattr("orchestration.sweep.open_instance", lambda _: nullcontext(made.instance))

@@ -109,3 +109,20 @@ def test_registered_model_loads_and_answers(workspace: Path) -> None:
     answers = model.predict(pd.DataFrame({"question": ["When was the Aswan High Dam finished?"], "item": [json.dumps(item)]}))
     assert any("1970" in r["text"] for r in json.loads(answers[0]))
     assert version.source.startswith(f"runs:/{version.run_id}") and client.get_registered_model(MODEL).aliases[CHALLENGER] == version.version
+
+
+def test_a_benchmark_without_anything_to_measure_is_left_out(workspace: Path) -> None:
+    from canopy.gold.fragments import GOLD_SCHEMA
+    from canopy.gold.split import SPLIT_SCHEMA
+    from canopy.items import write_table
+    from orchestration.workspace import set_params
+
+    set_params(workspace, ["benchmarks.waiting.adapter=native", "benchmarks.waiting.path=raw"])
+    for name, schema in (("gold", GOLD_SCHEMA), ("splits", SPLIT_SCHEMA)):
+        write_table(workspace / "data" / "gold_spans" / "waiting" / f"{name}.parquet", [], schema)
+    assert register_candidate(workspace) == "1"
+    client = open_client(workspace)
+    assert evaluated_benchmarks(version_by_alias(client, CHALLENGER)).keys() == {tiny_model.BENCHMARK}
+    write_table(workspace / "data" / "gold_spans" / tiny_model.BENCHMARK / "gold.parquet", [], GOLD_SCHEMA)
+    with pytest.raises(DataError, match="tiny, waiting: no test question with gold evidence"):
+        register_candidate(workspace)

@@ -54,6 +54,10 @@ def test_a_folder_of_documents_gets_a_workspace_that_dvc_can_use(tmp_path: Path)
     assert done.returncode == 0 and "benchmark@my-handbook-v2" in done.stdout, done.stderr
     params = (folder / "params.yaml").read_bytes()
     assert make_workspace(folder, found) == folder and (folder / "params.yaml").read_bytes() == params
+    set_params(folder, ["benchmarks.my-handbook-v2.select.limit=5", "benchmarks.gone.path=x", "benchmarks.gone.adapter=native"])
+    make_workspace(folder, found)  # what else stands in a benchmark's entry is the user's; benchmarks that are not named go
+    kept = load_config(folder / "params.yaml").benchmarks
+    assert list(kept) == ["my-handbook-v2"] and kept["my-handbook-v2"].select.limit == 5
     (folder / "dvc.yaml").write_text("old")
     make_workspace(folder, found)
     assert (folder / "dvc.yaml").read_bytes() == (ROOT / "dvc.yaml").read_bytes()

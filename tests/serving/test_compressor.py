@@ -15,7 +15,7 @@ import tiny_model
 from canopy.config import load_config
 from canopy.errors import DataError, EncoderMismatch
 from canopy.items import Item, write_items
-from canopy.model_parts import read_parts
+from canopy.model_parts import file_sha256, read_parts
 from serving.bundle import CORPUS, INDEX, Manifest, export_bundle
 from serving.compressor import Compressor
 from serving.corpus import Corpus, write_corpus
@@ -142,6 +142,18 @@ def test_corpus_gives_back_every_item(bundle: Path) -> None:
     corpus = Corpus(bundle / "corpus.arrow")
     assert [corpus.item(i.id) for i in tiny_model.ITEMS] == tiny_model.ITEMS and len(corpus) == len(tiny_model.ITEMS)
     assert corpus.unknown(["tiny/nile", "x", "y"]) == ["x", "y"] and "tiny/nile" in corpus
+
+
+def test_a_folded_item_is_known_and_compressed_under_its_own_id(workspace: Path, bundle: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(bundle, tmp_path / "bundle"))
+    write_items(tmp_path / "near.parquet", [Item("other/near", "other", "text", text="An old, silent pond.")])
+    write_corpus(workspace / "data" / "corpus" / "items.parquet", copy / CORPUS, tmp_path / "near.parquet", {"other/nile": "tiny/nile"})
+    dataclasses.replace(Manifest.read(copy), corpus_sha256=file_sha256(copy / CORPUS)).write(copy)
+    compressor = Compressor.open(copy)
+    assert compressor.corpus.unknown(["other/nile", "other/near", "other/x"]) == ["other/x"] and compressor.corpus.item("other/near").text
+    assert compressor.corpus.item("other/nile") == dataclasses.replace(tiny_model.ITEMS[0], id="other/nile")
+    folded, own = compressor.run([CompressJob(ASK, ("other/nile",)), CompressJob(ASK, ("tiny/nile",))])
+    assert folded.items[0].id == "other/nile" and folded.items[0].regions == own.items[0].regions and folded.cached == 1
 
 
 def test_parts_of_different_items_are_not_exported(workspace: Path, tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""Counts that benchmarks' publishers and the paper state, to print beside what was found in a release folder; never figures of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from canopy.gold.selection import located_questions
+from canopy.items import Question
+
+Source = Literal["the release", "the paper"]
+Counted = Literal["questions", "located questions", "train side", "test side", "gold sources", "videos", "video items"]
+PAPER_TRAINING: Mapping[str, int] = {"questions": 4_162, "instances": 18_575}  # all benchmarks together (paper, section 4)
+_SEGMENT = re.compile(r"(?:[_-]\d+(?:\.\d+)?){1,2}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A published count: what it is of, who states it, and how the same is counted here.
+
+    ``counted`` questions and what is derived from them are those of ``split`` (empty: all). ``gold sources``: documents that gold items of
+    theirs come from; ``train side`` and ``test side``: of the split that is used.
+    """
+
+    what: str
+    published: int
+    source: Source
+    counted: Counted = "questions"
+    split: str = ""
+
+
+# By adapter. Official sizes as the releases state them; the paper's own selections as in its section on benchmark construction.
+EXPECTED: Mapping[str, tuple[Expected, ...]] = {
+    "hotpotqa": (Expected("train questions", 90_447, "the release", split="train"), Expected("dev questions", 7_405, "the release", split="dev")),
+    "two_wiki": (Expected("dev questions", 12_576, "the release", split="dev"),),
+    "musique": (Expected("dev questions (answerable)", 2_417, "the release", split="dev"),),
+    "natural_questions": (Expected("dev questions", 7_830, "the release", split="dev"),
+                          Expected("dev questions whose gold is located", 3_563, "the paper", "located questions", "dev")),
+    "ott_qa": (Expected("dev questions", 2_214, "the release", split="dev"),),
+    "hybridqa": (Expected("dev questions", 3_466, "the release", split="dev"),),
+    "multimodalqa": (Expected("dev questions", 2_441, "the release", split="dev"),),
+    "tat_qa": (Expected("dev pages (here: with gold)", 278, "the release", "gold sources", "dev"),),
+    "lvbench": (Expected("videos", 77, "the paper", "videos"), Expected("pre-cut segments", 1_529, "the paper", "video items"),
+                Expected("questions", 662, "the paper"), Expected("test questions", 500, "the paper", "test side"),
+                Expected("train questions", 162, "the paper", "train side")),
+    "longvideobench": (Expected("validation questions", 1_337, "the release", split="dev"),),
+}
+
+
+def compare_counts(adapter: str, questions: Sequence[Question], asked: Collection[str], rows: Iterable[Mapping[str, Any]],
+                   sources: Mapping[str, str], videos: Sequence[str], side: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Published counts of a benchmark beside what was mapped here: rows of ``what``, ``published``, ``source``, ``found``.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        All that were read, before any selection.
+    asked : collection of str
+        Ids of those whose gold was mapped; where it was not mapped for all that a count is of, ``found`` is None.
+    rows : iterable of dict
+        Their gold rows (``canopy.gold.fragments.map_annotations``).
+    sources : mapping
+        Gold item id to the document it comes from.
+    videos : sequence of str
+        Media paths of the benchmark's video items.
+    side : mapping
+        Question id to ``train`` or ``test``, of the questions that are used.
+    """
+    rows = list(rows)
+    located, told = located_questions(rows), []
+    for e in EXPECTED.get(adapter, ()):
+        of = {q.id for q in questions if not e.split or q.split == e.split}
+        found: dict[str, int | None] = {
+            "questions": len(of), "video items": len(videos), "videos": len({_SEGMENT.sub("", PurePosixPath(v).stem) for v in videos}),
+            "train side": sum(s == "train" for s in side.values()), "test side": sum(s == "test" for s in side.values())}
+        if of <= set(asked):
+            found["located questions"] = sum(located.get(q, False) for q in of)
+            found["gold sources"] = len({sources[r["item_id"]] for r in rows if r["question_id"] in of})
+        told.append({"what": e.what, "published": e.published, "source": e.source, "found": found.get(e.counted)})
+    return told

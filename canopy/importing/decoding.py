@@ -1,0 +1,102 @@
+"""Bytes of text files to characters: byte-order marks, UTF-8, what the file declares, and last an informed guess."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from canopy.benchmarks.base import Unusable
+
+MAX_TEXT_BYTES = 64 << 20
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+# What documents are written in when not in UTF-8; among all of Python's code pages the detector takes rare ones for common ones.
+_PAGES = ["cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "cp932", "euc_jp", "gb18030", "big5", "cp949",
+          "utf_16_le", "utf_16_be"]
+# Signs that no Western text has between two letters: there the bytes are letters of another code page ("by³o" is Polish).
+_WRONG_IN_WORD = re.compile(r"[^\W\d_][¢£¥ª±²³¶¹¼½¾¿][^\W\d_]")
+_SAMPLE = 64 << 10
+
+
+def find_encoding(path: Path, declared: str = "") -> tuple[str, bool]:
+    """The encoding of a text file, and whether it had to be guessed. Reads the file in pieces.
+
+    A byte-order mark decides; else UTF-8 where all of the file is; else what the file declares, where the bytes around the first
+    that is not UTF-8 decode so; else charset-normalizer's guess from those bytes, where Windows-1252 wins a tie.
+
+    Raises
+    ------
+    Unusable
+        Where no encoding fits: the file is no text.
+    """
+    with open(path, "rb") as f:
+        head = f.read(4)
+        for mark, name in _MARKS:
+            if head.startswith(mark):
+                return name, False
+        f.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        start = 0
+        sample = b""
+        while not sample:
+            chunk = f.read(1 << 20)
+            try:
+                text = decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as e:
+                # The error counts from the bytes that the decoder had kept back, at most three before this chunk.
+                before = start + e.start - 3 - _SAMPLE // 4
+                if before > 0:
+                    f.seek(before)
+                    f.readline(_SAMPLE // 8)  # so that the sample begins with a whole character where there are lines
+                else:
+                    f.seek(0)
+                sample = f.read(_SAMPLE)
+                break
+            if "\x00" in text:
+                f.seek(0)
+                sample = f.read(_SAMPLE)
+                break
+            if not chunk:
+                return "utf-8", False
+            start += len(chunk)
+    if declared and _decodes(sample, declared):
+        return declared, False
+    return _guess(sample), True
+
+
+def _decodes(sample: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(sample)
+    except (LookupError, UnicodeError, ValueError, AttributeError):
+        return False
+    return True
+
+
+def _guess(sample: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    found = list(from_bytes(sample, cp_isolation=_PAGES))
+    if not found:
+        raise Unusable("no text: the bytes fit no encoding that documents are written in")
+    wrong = _WRONG_IN_WORD.search(sample.decode("cp1252", "replace"))
+    tied = {e for m in found if (m.chaos, m.coherence) == (found[0].chaos, found[0].coherence) for e in m.could_be_from_charset}
+    encoding = "cp1252" if "cp1252" in tied and not wrong else next(
+        (m.encoding for m in found if m.encoding != "cp1252" or not wrong), "cp1252")
+    if b"\x00" in sample and not encoding.startswith("utf_16"):
+        raise Unusable("no text: it holds NUL bytes")
+    return encoding
+
+
+def read_text(path: Path, notes: list[str], declared: str = "") -> str:
+    """A whole text file; a note where its encoding was guessed. Unusable where it is no text or over 64 MiB."""
+    if path.stat().st_size > MAX_TEXT_BYTES:
+        raise Unusable(f"larger than {MAX_TEXT_BYTES >> 20} MiB: split it")
+    encoding, guessed = find_encoding(path, declared)
+    try:
+        text = path.read_bytes().decode(encoding)
+    except (UnicodeDecodeError, LookupError) as e:
+        raise Unusable(f"looks like {encoding}, but not all of it is: {str(e)[:120]}") from None
+    if guessed:
+        notes.append(f"no UTF-8: read as {encoding}, which is a guess")
+    return text

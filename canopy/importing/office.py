@@ -1,0 +1,212 @@
+"""Word documents (.docx) to blocks, from their XML: also what python-docx's paragraphs leave out (content controls, text boxes, notes)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from canopy.benchmarks.base import Unusable
+from canopy.importing.archives import check_office_file
+from canopy.importing.blocks import Block, Document, Heading, Paragraph, Picture, one_line
+from canopy.importing.media import IMAGES
+from canopy.importing.tables import Cell, expand_spans, normalise_table
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_BLIP = "{http://schemas.openxmlformats.org/drawingml/2006/main}blip"
+_RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_OLD_PICTURE = "{urn:schemas-microsoft-com:vml}imagedata"
+_WORDS = (f"{_W}t", "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
+_DRAWING_PROPERTIES = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
+# Deleted text of tracked changes, field codes, and the second copy of a drawing for old programs.
+_UNSEEN = frozenset({f"{_W}del", f"{_W}moveFrom", f"{_W}instrText", f"{_W}delText", _FALLBACK})
+_AS_TEXT = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+
+
+def read_docx(path: Path) -> Document:
+    """A .docx file: headings by style or outline level, paragraphs, tables, text boxes where they are anchored, foot- and endnotes last.
+
+    Pictures inside are taken out where they are of a kind that is imported; others are counted in a note. Page headers, footers and
+    comments are left out.
+
+    Raises
+    ------
+    Unusable
+        Where the file is broken, encrypted, or would unpack to too much.
+    """
+    import docx
+    from docx.opc.exceptions import PackageNotFoundError
+    from lxml.etree import XMLSyntaxError
+
+    check_office_file(path, "word")
+    try:
+        word = docx.Document(str(path))
+    except (PackageNotFoundError, KeyError, ValueError, XMLSyntaxError) as e:
+        raise Unusable(f"not a Word document that can be read: {str(e)[:120]}") from None
+    document = Document(())
+    document.blocks = blocks = list(_Reader(word, document).blocks())
+    told = one_line(word.core_properties.title or "")
+    # python-docx says "Word Document" where there are no properties at all; and templates leave their titles behind.
+    if told != "Word Document" and not any(isinstance(b, Heading) and b.level == 1 for b in blocks[:10]):
+        document.title = told
+    return document
+
+
+class _Reader:
+    """Walks a document's body; knows the levels of its styles and collects the pictures on the way."""
+
+    def __init__(self, word: WordDocument, document: Document) -> None:
+        self.word, self.document = word, document
+        self.levels = {s.style_id: level for s in word.styles if (level := _style_level(s)) is not None}
+        self.pictures: list[Picture] = []
+        self.other = 0
+
+    def blocks(self) -> Iterator[Block]:
+        yield from self._content(self.word.element.body)
+        for kind in ("footnote", "endnote"):
+            notes = [Paragraph(t) for t in self._notes(kind) if t.strip()]
+            if notes:
+                yield Heading(1, f"{kind.capitalize()}s")
+                yield from notes
+        if self.other:
+            self.document.notes.append(f"{self.other} pictures inside it are of a kind that is not imported (drawings, charts, EMF, WMF)")
+
+    def _content(self, holder: Any) -> Iterator[Block]:
+        """Paragraphs and tables in order, through content controls and tracked insertions."""
+        for element in holder:
+            if element.tag == f"{_W}p":
+                yield from self._paragraph(element)
+            elif element.tag == f"{_W}tbl":
+                table = self._table(element)
+                if table:
+                    yield table
+                yield from self._taken()
+            elif element.tag not in _UNSEEN and element.tag not in (f"{_W}sectPr", f"{_W}tcPr"):
+                yield from self._content(element)
+
+    def _paragraph(self, element: Any) -> Iterator[Block]:
+        text, boxes = self._words(element)
+        level = self._level(element)
+        if text.strip():
+            yield Heading(level, text) if level and "\n" not in text.strip() else Paragraph(text)
+        yield from self._taken()
+        for box in boxes:
+            yield from self._content(box)
+
+    def _taken(self) -> Iterator[Picture]:
+        yield from self.pictures
+        self.pictures = []
+
+    def _level(self, element: Any) -> int | None:
+        """The heading level of a paragraph: its own outline level, else its style's."""
+        outline = element.find(f"{_W}pPr/{_W}outlineLvl")
+        if outline is not None and (outline.get(f"{_W}val") or "").isdecimal():
+            value = int(outline.get(f"{_W}val"))
+            return value + 1 if value < 9 else None
+        style = element.find(f"{_W}pPr/{_W}pStyle")
+        return self.levels.get(style.get(f"{_W}val")) if style is not None else None
+
+    def _words(self, element: Any) -> tuple[str, list[Any]]:
+        """A paragraph's words and the text boxes anchored in it; its pictures are taken out on the way."""
+        said: list[str] = []
+        boxes: list[Any] = []
+        stack = list(reversed(element))
+        while stack:
+            node = stack.pop()
+            if node.tag in _UNSEEN:
+                continue
+            if node.tag == f"{_W}txbxContent":
+                boxes.append(node)
+                continue
+            if node.tag in _WORDS:
+                said.append(node.text or "")
+            elif node.tag in _AS_TEXT and node.getparent().tag == f"{_W}r":
+                said.append(_AS_TEXT[node.tag])
+            elif node.tag in (f"{_W}drawing", f"{_W}pict"):
+                self._picture(node)
+            stack.extend(reversed(node))
+        return "".join(said), boxes
+
+    def _picture(self, drawing: Any) -> None:
+        properties = next(drawing.iter(_DRAWING_PROPERTIES), None)
+        alt = one_line((properties.get("descr") or properties.get("title") or "") if properties is not None else "")
+        keys = [b.get(f"{_RELATIONS}embed") for b in drawing.iter(_BLIP)] + [b.get(f"{_RELATIONS}id") for b in drawing.iter(_OLD_PICTURE)]
+        self.other += not keys and next(drawing.iter(f"{_W}txbxContent"), None) is None
+        for key in keys:
+            part = self.word.part.related_parts.get(key) if key else None
+            suffix = PurePosixPath(str(part.partname)).suffix.lower() if part is not None else ""
+            if part is None or suffix not in IMAGES:
+                self.other += 1
+            else:
+                self.pictures.append(Picture(part.blob, suffix, alt))
+
+    def _table(self, element: Any) -> Block | None:
+        """A table with merged cells filled in; a table inside a cell becomes part of the cell's words."""
+        lines: list[list[Cell]] = []
+        open_cells: dict[int, tuple[int, int]] = {}  # column -> place in ``lines`` of the cell that goes on downwards
+        heads = 0
+        for row in element.iter(f"{_W}tr"):
+            if next(a for a in row.iterancestors(f"{_W}tbl")) is not element:
+                continue
+            if heads == len(lines) and row.find(f"{_W}trPr/{_W}tblHeader") is not None:
+                heads += 1
+            line: list[Cell] = []
+            at = int(_value(row, "trPr/gridBefore") or 0)
+            line += [Cell("")] * at
+            for cell in row.iter(f"{_W}tc"):
+                if next(a for a in cell.iterancestors(f"{_W}tr")) is not row:
+                    continue
+                span = min(max(1, int(_value(cell, "tcPr/gridSpan") or 1)), 1000)
+                merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+                if merge is not None and merge.get(f"{_W}val") != "restart" and at in open_cells:
+                    y, x = open_cells[at]
+                    line.append(Cell(lines[y][x].text, span))
+                else:
+                    line.append(Cell(self._cell_words(cell), span))
+                    open_cells.pop(at, None)
+                    if merge is not None:
+                        open_cells[at] = (len(lines), len(line) - 1)
+                at += span
+            lines.append(line)
+        return normalise_table(expand_spans(lines), heads or None)
+
+    def _cell_words(self, cell: Any) -> str:
+        said = []
+        for paragraph in cell.iter(f"{_W}p"):
+            if not any(a.tag in _UNSEEN or a.tag == f"{_W}txbxContent" for a in paragraph.iterancestors() if a is not cell):
+                text, boxes = self._words(paragraph)
+                said += [text, *(self._words(p)[0] for box in boxes for p in box.iter(f"{_W}p"))]
+        return " ".join(said)
+
+    def _notes(self, kind: str) -> Iterator[str]:
+        """The words of foot- or endnotes, which stand in a part of their own; separators (of a type) are left out."""
+        from lxml import etree
+
+        for relation in self.word.part.rels.values():
+            if not relation.is_external and relation.reltype.endswith(f"/{kind}s"):
+                root = etree.fromstring(relation.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
+                for note in root.iter(f"{_W}{kind}"):
+                    if note.get(f"{_W}type") in (None, "normal"):
+                        yield " ".join(self._words(p)[0] for p in note.iter(f"{_W}p"))
+
+
+def _value(element: Any, where: str) -> str:
+    found = element.find("/".join(f"{_W}{step}" for step in where.split("/")))
+    value = (found.get(f"{_W}val") or "") if found is not None else ""
+    return value if value.isdecimal() and len(value) < 6 else ""
+
+
+def _style_level(style: Any) -> int | None:
+    """The heading level that a paragraph style gives: Title and Heading 1 are level 1; an outline level counts too."""
+    name = (style.name or "").lower()
+    if name == "title":
+        return 1
+    if name.startswith("heading ") and name[8:].isdecimal():
+        return int(name[8:])
+    outline = style.element.find(f"{_W}pPr/{_W}outlineLvl")
+    value = outline.get(f"{_W}val") if outline is not None else None
+    return int(value) + 1 if value and value.isdecimal() and int(value) < 9 else None

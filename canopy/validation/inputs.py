@@ -1,0 +1,103 @@
+"""Checks, at the start of a stage, the tables that it reads: a stage that is run alone must not build on what someone broke meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from canopy.errors import DataError
+
+if TYPE_CHECKING:
+    from canopy.config import Config
+    from canopy.stages.base import Paths, Validator
+
+# Where a table lies, and the columns that rules look at; texts are read for their lengths, nothing of theirs is kept.
+FILES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "items": ("benchmark", ("items.parquet",), ("id", "modality", "text", "rows", "duration")),
+    "questions": ("benchmark", ("questions.parquet",), ("id", "question", "answers")),
+    "annotations": ("benchmark", ("annotations.parquet",), ("question_id", "item_id", "unit", "spans")),
+    "gold": ("gold_spans", ("gold.parquet",), ("question_id", "item_id", "fragments", "count", "modality")),
+    "splits": ("gold_spans", ("splits.parquet",), ("question_id", "split")),
+    "duplicates": ("gold_spans", ("duplicates.parquet",), ("kind", "group", "id")),
+    "instances": ("training_instances", ("instances.parquet",), ("question_id", "item_id", "group", "node", "split", "lo", "hi", "count",
+                                                                 "fully_gold", "child_nodes", "child_gold")),
+    "corpus": ("corpus", ("items.parquet",), ("id",)),
+    "corpus_items": ("corpus", ("items.parquet", "near.parquet"), ("id", "modality", "text", "rows", "duration")),
+    "folded": ("corpus", ("folded.parquet",), ("item_id", "into")),
+}
+# Suites whose tables a stage reads, and its own suite where that is about how those fit together; one look at the data a stage.
+READS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "gold_spans": {"benchmark": ("items", "questions", "annotations")},
+    "training_instances": {"gold_spans": ("gold", "splits", "duplicates")},
+    "corpus": {"benchmark": ("items",)},
+    "node_encoder": {"benchmark": ("items", "questions"), "training_instances": ("instances",), "node_encoder": ("instances", "items", "questions")},
+    "node_embeddings": {"corpus": ("corpus_items",), "gold_spans": ("gold", "splits", "duplicates"), "node_embeddings": ("gold", "corpus", "folded")},
+    "evaluation": {"benchmark": ("items", "questions", "annotations"), "gold_spans": ("gold", "splits", "duplicates"),
+                   "training_instances": ("instances",)},
+    "report": {"gold_spans": ("gold", "splits", "duplicates")},
+}
+_NAMED = {"corpus_items": "items"}  # a table that rules know by another name
+
+
+def check_inputs(stage: str, config: Config, paths: Paths, validator: Validator, benchmark: str | None = None) -> list[dict[str, Any]]:
+    """Check what a stage reads, of one benchmark or of all configured ones.
+
+    It reads a few columns again and takes milliseconds for thousands of rows; the texts themselves are not looked at.
+
+    Returns
+    -------
+    list of dict
+        Outcomes of the stage's own suite (see ``canopy.validation.checker``), and those of other suites under ``suite``.
+
+    Raises
+    ------
+    ValidationFailed
+        Where a blocking rule is broken; the message names the output, the rule and the rows.
+    DataError
+        Where a table is not there or cannot be read.
+    """
+    outcomes: list[dict[str, Any]] = []
+    for suite, tables, where in input_tables(stage, config, paths, benchmark):
+        found = validator.check(suite, tables, source=where)
+        outcomes += found if suite == stage else [{**o, "suite": suite, "source": where} for o in found]
+    return outcomes
+
+
+def input_tables(stage: str, config: Config, paths: Paths, benchmark: str | None = None) -> Iterator[tuple[str, dict[str, pa.Table], str]]:
+    """The suites a stage's inputs must meet, each with its tables and the output they lie in; tables of one benchmark at a time."""
+    for name in (benchmark,) if benchmark else tuple(config.benchmarks):
+        held: dict[str, pa.Table] = {}
+        for suite, wanted in READS.get(stage, {}).items():
+            if suite == "corpus" and name != next(iter(config.benchmarks)):
+                continue  # one corpus for all
+            for table in wanted:
+                if table not in held:
+                    held[table] = read_columns(table, paths, name)
+            folder = paths.output(FILES[wanted[0]][0], name if FILES[wanted[0]][0] != "corpus" else None)
+            yield suite, {_NAMED.get(t, t): held[t] for t in wanted}, str(folder.relative_to(paths.root))
+
+
+def read_columns(table: str, paths: Paths, benchmark: str) -> pa.Table:
+    """The columns of a stage's table that rules look at.
+
+    Raises
+    ------
+    DataError
+        Where the file is missing, is no Parquet or lacks a column.
+    """
+    stage, files, columns = FILES[table]
+    folder: Path = paths.output(stage, None if stage == "corpus" else benchmark)
+    return pa.concat_tables([_read(folder / file, columns, stage) for file in files])
+
+
+def _read(path: Path, columns: tuple[str, ...], stage: str) -> pa.Table:
+    try:
+        return pq.read_table(path, columns=list(columns)).select(list(columns))
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; `canopy run --select {stage}` makes it") from None
+    except (pa.ArrowInvalid, pa.ArrowKeyError, KeyError, OSError) as e:
+        raise DataError(f"{path}: not a table of this version ({str(e).splitlines()[0][:120]}); `canopy run --force {stage}` writes it again") from None

@@ -1,0 +1,162 @@
+"""Word documents and workbooks: what they hold, and what must not be opened."""
+
+import datetime
+import io
+import zipfile
+
+import docx
+import openpyxl
+import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+
+from canopy.benchmarks.base import Unusable
+from canopy.importing import archives
+from canopy.importing.blocks import Heading, Paragraph, Picture, TableBlock, compose
+from canopy.importing.office import read_docx
+from canopy.importing.sheets import read_xlsx, shown_value
+from tests.importing.samples import picture
+
+W = nsdecls("w")
+
+
+def word(tmp_path, document):
+    document.save(tmp_path / "a.docx")
+    made = read_docx(tmp_path / "a.docx")
+    return made, list(made.blocks)
+
+
+def test_a_word_document(tmp_path):
+    d = docx.Document()
+    d.add_heading("Harbour report", 0)
+    d.add_paragraph("Dredged in 1911.")
+    d.add_heading("Trade", 2)
+    table = d.add_table(3, 3)
+    for cell, text in zip((c for r in table.rows for c in r.cells), ["Port", "In", "Out", "Ilmen", "204", "198", "", "7", "5"], strict=True):
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    d.add_picture(str(picture(tmp_path / "p.png")))
+    d.inline_shapes[0]._inline.docPr.set("descr", "The pier")
+    _, blocks = word(tmp_path, d)
+    assert [b for b in blocks if isinstance(b, (Heading, Paragraph))] == [Heading(1, "Harbour report"), Paragraph("Dredged in 1911."), Heading(2, "Trade")]
+    assert [(b.header, b.rows) for b in blocks if isinstance(b, TableBlock)] == [(("Port", "In", "Out"), [("Ilmen", "204", "198"), ("Ilmen", "7", "5")])]
+    assert [(b.suffix, b.alt) for b in blocks if isinstance(b, Picture)] == [(".png", "The pier")]
+
+
+def test_what_plain_paragraphs_leave_out_is_read(tmp_path):
+    d = docx.Document()
+    body = d.element.body
+    for inner in ("<w:sdt><w:sdtContent><w:p><w:r><w:t>controlled</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+                  "<w:p><w:ins><w:r><w:t>inserted </w:t></w:r></w:ins><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del><w:hyperlink><w:r><w:t>linked</w:t></w:r></w:hyperlink></w:p>",
+                  "<w:p><w:r><w:t>around</w:t></w:r><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p></w:txbxContent></w:pict></w:r></w:p>"):
+        body.insert(len(body) - 1, parse_xml(inner.replace(">", f" {W}>", 1)))
+    table = d.add_table(1, 2)
+    table.cell(0, 0).add_table(1, 1).cell(0, 0).text = "nested"
+    table.cell(0, 1).text = "beside"
+    _, blocks = word(tmp_path, d)
+    assert [b.text for b in blocks if isinstance(b, Paragraph)] == ["controlled", "inserted linked", "around", "boxed"]
+    assert [r for b in blocks if isinstance(b, TableBlock) for r in b.rows] == [("nested", "beside")]
+
+
+def tables(path):
+    document = read_xlsx(path)
+    return [(b.caption, b.header, list(b.rows)) for b in document.blocks], document.notes
+
+
+def test_a_workbook(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Trade"
+    for row in (["Ships by year"], [], ["Year", "Ships", "Share", "Checked"], [1911, 204, 0.25, datetime.date(1912, 1, 3)], [1934, 388.5, 1, None],
+                [], ["Port", "Depth"], ["Ilmen", 9]):
+        sheet.append(row)
+    sheet["C4"].number_format = sheet["C5"].number_format = "0%"
+    sheet.merge_cells("A4:A5")
+    other = book.create_sheet("Sheet2")
+    other["B2"], other["C2"] = "total", "=SUM(A1:A3)"
+    book.save(tmp_path / "a.xlsx")
+    made, notes = tables(tmp_path / "a.xlsx")
+    assert made == [
+        ("Trade. Ships by year", ("Year", "Ships", "Share", "Checked"), [("1911", "204", "25%", "1912-01-03"), ("1911", "388.5", "100%", "")]),
+        ("Trade", ("Port", "Depth"), [("Ilmen", "9")]), ("", (), [("", "total", "=SUM(A1:A3)")])]
+    assert len(notes) == 1 and "1 formulas have no stored result" in notes[0]
+
+
+def test_a_cell_far_out_costs_nothing(tmp_path):
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD20000"] = "near", "far"
+    book.save(tmp_path / "a.xlsx")
+    (item,) = compose(read_xlsx(tmp_path / "a.xlsx"), "a")
+    assert item["rows"] == [["near", ""], ["", "far"]]
+
+
+def test_shown_values():
+    assert [shown_value(v) for v in (None, True, 3, 3.0, 0.1, float("nan"), datetime.datetime(2020, 1, 2), datetime.datetime(2020, 1, 2, 3, 4), "a")] == [
+        "", "TRUE", "3", "3", "0.1", "", "2020-01-02", "2020-01-02 03:04:00", "a"]
+
+
+def repacked(path, change):
+    """The archive with each part's bytes changed."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.infolist():
+            new.writestr(part.filename, change(part.filename, old.read(part)))
+    path.write_bytes(stream.getvalue())
+
+
+def make(kind, path):
+    if kind == "docx":
+        d = docx.Document()
+        d.add_paragraph("words")
+        d.save(path)
+    else:
+        book = openpyxl.Workbook()
+        book.active["A1"] = "words"
+        book.save(path)
+
+
+MAIN = {"docx": "word/document.xml", "xlsx": "xl/worksheets/sheet1.xml"}
+READ = {"docx": lambda p: list(read_docx(p).blocks), "xlsx": lambda p: [list(b.rows) for b in read_xlsx(p).blocks]}
+
+
+@pytest.mark.parametrize("kind", ["docx", "xlsx"])
+class TestBroken:
+    def check(self, kind, path, match):
+        with pytest.raises(Unusable, match=match):
+            READ[kind](path)
+
+    def test_bombs_stay_packed(self, kind, tmp_path):
+        path = tmp_path / f"a.{kind}"
+        make(kind, path)
+        repacked(path, lambda n, b: b" " * (40 << 20) if n == MAIN[kind] else b)
+        self.check(kind, path, "times its size")
+
+    def test_unpacked_size_is_bounded(self, kind, tmp_path, monkeypatch):
+        path = tmp_path / f"a.{kind}"
+        make(kind, path)
+        monkeypatch.setattr(archives, "MAX_XML", 100)
+        self.check(kind, path, "unpacks to")
+
+    def test_entities_are_refused(self, kind, tmp_path):
+        path = tmp_path / f"a.{kind}"
+        make(kind, path)
+        repacked(path, lambda n, b: b'<!DOCTYPE a [<!ENTITY b "boom">]>' + b[b.find(b"?>") + 2 if b.startswith(b"<?") else 0:] if n == MAIN[kind] else b)
+        self.check(kind, path, "entities")
+
+    def test_encrypted_files(self, kind, tmp_path):
+        path = tmp_path / f"a.{kind}"
+        path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+        self.check(kind, path, "password")
+
+    @pytest.mark.parametrize("damage", [lambda b: b[:len(b) // 2], lambda b: b"", lambda b: b"PK\x03\x04" + bytes(100), lambda b: b[:200] + bytes(400) + b[600:]])
+    def test_damage(self, kind, tmp_path, damage):
+        path = tmp_path / f"a.{kind}"
+        make(kind, path)
+        path.write_bytes(damage(path.read_bytes()))
+        self.check(kind, path, "broken|expected|cannot|can be read")
+
+    def test_another_archive(self, kind, tmp_path):
+        path = tmp_path / f"a.{kind}"
+        with zipfile.ZipFile(path, "w") as z:
+            z.writestr("readme.txt", "hello")
+        self.check(kind, path, "without the folder")

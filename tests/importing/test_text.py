@@ -1,0 +1,98 @@
+"""Plain text and Markdown, and the encodings they come in."""
+
+import os
+
+import pytest
+
+from canopy.benchmarks.base import Unusable
+from canopy.importing.blocks import Heading, Paragraph, TableBlock
+from canopy.importing.decoding import find_encoding, read_text
+from canopy.importing.text import read_markdown, read_plain
+
+MARKDOWN = """---
+title: "The harbour"
+tags: [a]
+---
+# Ilmen *harbour*
+
+First line
+of a paragraph with a [link](x.html) and `code`.
+
+- one
+- two
+
+| Year | Ships |
+|---|---|
+| 1911 | 204 |
+
+![A **crane** at work](pics/crane%201.png)
+
+```
+def f():
+    pass
+```
+
+<div>Shown <script>not()</script></div>
+"""
+
+
+def markdown(tmp_path, text):
+    path = tmp_path / "a.md"
+    path.write_text(text)
+    document = read_markdown(path)
+    return document, list(document.blocks)
+
+
+def test_markdown_without_its_markup(tmp_path):
+    document, blocks = markdown(tmp_path, MARKDOWN)
+    assert document.title == "The harbour" and document.captions == {"pics/crane%201.png": "A crane at work"}
+    assert [b.text for b in blocks if isinstance(b, Paragraph) and b.text.strip()] == [
+        "First line of a paragraph with a link and code.", "one", "two", "def f():\n    pass", "Shown"]
+    assert [b.text for b in blocks if isinstance(b, Heading)] == ["Ilmen harbour"]
+    assert [(b.header, b.rows) for b in blocks if isinstance(b, TableBlock)] == [(("Year", "Ships"), [("1911", "204")])]
+
+
+def test_html_in_markdown_is_read(tmp_path):
+    _, blocks = markdown(tmp_path, "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>\n\ntext<br>more <b>bold</b>\n")
+    assert [(b.header, b.rows) for b in blocks if isinstance(b, TableBlock)] == [(("a",), [("1",)])]
+    assert [b.text for b in blocks if isinstance(b, Paragraph)] == ["text\nmore bold"]
+
+
+@pytest.mark.parametrize("text", ["[" * 20_000, "> " * 5_000 + "x", "*" * 9_999 + "x", "- " * 3_000 + "x", "`" * 9_999])
+def test_markdown_nested_without_end(tmp_path, text):
+    _, blocks = markdown(tmp_path, text)
+    assert isinstance(blocks, list)
+
+
+def test_plain_paragraphs_keep_their_lines(tmp_path):
+    (tmp_path / "a.txt").write_text("One\ntwo\n \nThree\x0cFour")
+    assert [b.text for b in read_plain(tmp_path / "a.txt").blocks] == ["One\ntwo", "Three", "Four"]
+
+
+FRENCH = "La façade de l'hôtel est très élégante. Où est-il déjà allé? "
+
+
+@pytest.mark.parametrize(("text", "written", "found"), [
+    ("Grüße", "utf-8", "utf-8"), ("Grüße", "utf-8-sig", "utf-8-sig"), ("Grüße", "utf-16", "utf-16"), ("plain words here", "utf-16-le", "utf_16_le"),
+    (FRENCH, "cp1252", "cp1252"), ("Príce “quoted” 5 €", "cp1252", "cp1252"), ("Привет, как дела? Это короткий текст.", "cp1251", "cp1251"),
+    ("これは日本語のテキストです。", "shift_jis", "cp932"), ("Wszyscy ludzie rodzą się wolni i równi, było ich wielu pod względem swych praw. " * 2, "cp1250", "cp1250"),
+])
+def test_encodings(tmp_path, text, written, found):
+    path, notes = tmp_path / "a.txt", []
+    path.write_bytes(text.encode(written))
+    assert find_encoding(path)[0] == found and read_text(path, notes) == text
+    assert bool(notes) == (found not in ("utf-8", "utf-8-sig", "utf-16"))
+
+
+def test_a_sign_late_in_a_long_file_decides(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"plain line\n" * 300_000 + FRENCH.encode("cp1252") * 3)
+    assert find_encoding(path) == ("cp1252", True)
+
+
+@pytest.mark.parametrize("data", [b"MZ\x90\x00\x03\x00\x00\x00" + bytes(range(256)) * 40, os.urandom(5000) + b"\x00\xff\xfe\xfd"])
+def test_binary_files_are_no_text(tmp_path, data):
+    path = tmp_path / "a.txt"
+    path.write_bytes(data)
+    with pytest.raises(Unusable, match=r"no text|looks like"):
+        read_text(path, [])
