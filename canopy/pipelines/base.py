@@ -80,7 +80,11 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SystemSpec:
-    """A system's name in tables and commands, what it is in a sentence, what it needs, how it is made, and its row in the paper."""
+    """A system's name in tables and commands, what it is in a sentence, what it needs, how it is made, and its row in the paper.
+
+    ``sizes``: the same system at other sizes, by the name of each variant (``budget=0.3``): what the budget figures sweep over. ``make`` gives its
+    default size.
+    """
 
     name: str
     says: str
@@ -88,6 +92,7 @@ class SystemSpec:
     needs: Needs = Needs()
     paper: str = ""
     family: str = ""
+    sizes: Callable[[Answers], Mapping[str, System]] | None = None
 
 
 @lru_cache(maxsize=1)

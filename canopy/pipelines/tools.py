@@ -7,13 +7,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from canopy.config import Answers
 from canopy.embeddings.store import NodeStore
+from canopy.encoder.pictures import Folders, media_file
 from canopy.encoder.words import region_text
 from canopy.hierarchy.leaves import Leaves, cut_item
 from canopy.hierarchy.tree import Tree
@@ -32,11 +32,10 @@ class Library:
     into : mapping
         Folded item id to its representative; others stand for themselves.
     media : mapping
-        Benchmark to the raw folder that its items' ``media`` paths count from.
+        Benchmark to the folder (or folders, tried in order) that its items' ``media`` paths count from.
     """
 
-    def __init__(self, items: Mapping[str, Item], segment_seconds: float, into: Mapping[str, str] | None = None,
-                 media: Mapping[str, Path] | None = None) -> None:
+    def __init__(self, items: Mapping[str, Item], segment_seconds: float, into: Mapping[str, str] | None = None, media: Folders | None = None) -> None:
         self._items, self._seconds, self._into, self._media = items, segment_seconds, into or {}, media or {}
         self._leaves: dict[str, Leaves] = {}
 
@@ -61,9 +60,9 @@ class Library:
     def show(self, region: Evidence, times: Sequence[float] = ()) -> Shown:
         """A region as roles see it."""
         item, leaves = self._items[region.item_id], self.leaves(region.item_id)
-        folder = self._media.get(item.benchmark)
+        file = media_file(item, self._media)
         return Shown(item.id, item.modality, item.title, region.lo, region.hi, region.text or region_text(item, leaves, region.lo, region.hi),
-                     region.score, str(folder / item.media) if folder and item.media else "", leaves.span(region.lo, region.hi), tuple(times))
+                     region.score, str(file.absolute()) if file else "", leaves.span(region.lo, region.hi), tuple(times))
 
 
 class Searcher:

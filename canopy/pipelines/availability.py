@@ -1,0 +1,110 @@
+"""Which systems can run here, and for those that cannot what is missing and how to get it; nothing is ever run in another's place."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from canopy.pipelines.base import SystemSpec
+
+SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL "
+          "(any OpenAI-compatible one; the README says how to start `vllm serve`)")
+_PIP = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "PIL": "pillow"}  # where the package's name is not the module's
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What there is to run systems with.
+
+    Parameters
+    ----------
+    llm : bool
+        Whether a language model server is configured.
+    models : mapping
+        Keys of ``answers.models`` whose folder was found, with the folder.
+    named : mapping
+        All of ``answers.models``, as configured.
+    scorers : frozenset of str
+        Node scores that the workspace has, or makes before it answers.
+    gold : bool
+        Whether any of the questions has annotated evidence.
+    """
+
+    llm: bool = False
+    models: Mapping[str, Path] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
+    scorers: frozenset[str] = frozenset()
+    gold: bool = True
+
+
+def find_models(named: Mapping[str, str], root: Path) -> dict[str, Path]:
+    """The folders of the configured models that are on this machine; nothing is downloaded.
+
+    Parameters
+    ----------
+    named : mapping
+        Key to a folder (relative ones count from ``root``, the workspace) or to a hub id, which is looked up in the hub's local cache.
+    """
+    found = {}
+    for key, value in named.items():
+        folder = root / Path(value.strip()).expanduser()
+        if value.strip() and folder.is_dir():
+            found[key] = folder.resolve()
+        elif value.strip() and (cached := _cached(value.strip())):
+            found[key] = cached
+    return found
+
+
+def _cached(hub_id: str) -> Path | None:
+    """The folder of a hub id's snapshot in the local cache."""
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return None
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        held = try_to_load_from_cache(hub_id, "config.json")
+    except HFValidationError:
+        return None
+    return Path(held).parent if isinstance(held, str) else None
+
+
+def model_hints() -> dict[str, str]:
+    """What each key of ``answers.models`` stands for and where to get it: the ``MODELS`` of the modules of this package."""
+    hints: dict[str, str] = {}
+    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+        hints |= getattr(importlib.import_module(f"canopy.pipelines.{path.stem}"), "MODELS", {})
+    return hints
+
+
+def find_obstacles(spec: SystemSpec, here: Situation) -> list[str]:
+    """What keeps a system from running here, each with what to do about it; empty where it can run."""
+    needs, told = spec.needs, []
+    if needs.llm and not here.llm:
+        told.append(f"needs {SERVER}")
+    for package in needs.packages:
+        if importlib.util.find_spec(package) is None:
+            told.append(f"needs the package {package}: pip install {_PIP.get(package, package)}")
+    hints = model_hints() if set(needs.models) - set(here.models) else {}
+    for key in needs.models:
+        if key not in here.models:
+            given = here.named.get(key, "").strip()
+            what = f"answers.models.{key} names {given!r}, which is neither a folder here nor in the hub's local cache" if given else \
+                f"answers.models.{key} is not set"
+            told.append(f"needs a model: {what}; {hints.get(key, 'download it and name its folder there')}")
+    for scorer in needs.scorers:
+        if scorer not in here.scorers:
+            told.append(f"needs the node scores {scorer}: there is no data/node_embeddings/{scorer}")
+    if needs.gold and not here.gold:
+        told.append("needs annotated evidence, and no test question here has any")
+    return told
+
+
+def describe_needs(spec: SystemSpec) -> str:
+    """What a system needs, in a few words; empty where it needs nothing but an index."""
+    needs = spec.needs
+    return ", ".join([*(["language model server"] if needs.llm else []), *(["gold evidence"] if needs.gold else []),
+                      *(f"model {m}" for m in needs.models), *(f"package {p}" for p in needs.packages), *(f"{s} scores" for s in needs.scorers)])

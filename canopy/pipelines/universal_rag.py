@@ -1,0 +1,34 @@
+"""UniversalRAG (Yeo et al. 2025) in its training-free form: a router picks the modality corpora, their best items are read whole."""
+
+from __future__ import annotations
+
+from canopy.items import Question
+from canopy.llm.roles import Trace
+from canopy.pipelines.base import Needs, Result, Round, SystemSpec
+from canopy.pipelines.compression import keep_whole
+from canopy.pipelines.evidence import answer_from
+from canopy.pipelines.tools import Tools
+
+
+class UniversalRag:
+    """Route, retrieve k items of the chosen modalities, read them.
+
+    The router may name several corpora; they are then searched as one. Where its reply cannot be used it falls back, deterministically, to all of them.
+    """
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def answer(self, question: Question, tools: Tools, trace: Trace) -> Result:
+        """Answer from the routed corpora's k best items."""
+        modalities = tools.roles.router.route(question.question, tools.searcher.modalities, trace)
+        hits = tools.find(question.id, question.question, self.k, trace, modalities=modalities)
+        ids = tuple(i for i, _ in hits)
+        done = Round(question.question, ids, ids, tuple(keep_whole(ids, tools, [s for _, s in hits])))
+        result = answer_from(question, tools, trace, [done])
+        result.notes["routed to " + "+".join(modalities)] = 1
+        return result
+
+
+SYSTEMS = (SystemSpec("universal-rag", "a training-free router picks the modality corpora, their k best items are read whole", lambda a: UniversalRag(a.k),
+                      Needs(), "UniversalRAG", "main"),)
