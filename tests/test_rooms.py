@@ -65,3 +65,7 @@ def test_starting_a_program_imports_nothing_heavy(module: str) -> None:
     code = f"import sys, json, {module}; print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_only_one_file_uses_great_expectations() -> None:
+    assert [f.name for f in FILES if any(m.split(".")[0] == "great_expectations" for m in imported(f))] == ["expectations.py"]

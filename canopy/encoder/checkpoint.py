@@ -22,7 +22,7 @@ _LARGE = 64 * 1024 * 1024  # digests of smaller files are not worth remembering
 def find_checkpoint(model: str, revision: str = "", allow_download: bool = False) -> Path:
     """The folder of a checkpoint given as a folder or as a hub id.
 
-    A hub id is looked up in the hub's local cache; the network is asked only with ``allow_download``.
+    A hub id is looked up in the hub's local cache; the network is asked only with ``allow_download``, even where HF_HUB_OFFLINE is set.
 
     Raises
     ------
@@ -34,8 +34,11 @@ def find_checkpoint(model: str, revision: str = "", allow_download: bool = False
         return folder
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", model):
         raise DataError(f"encoder.model: {model}: no such folder")
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import constants, snapshot_download
 
+    # The program keeps the hub's client offline (HF_HUB_OFFLINE); being asked to fetch this one model goes before that.
+    offline = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = offline and not allow_download
     try:
         return Path(snapshot_download(model, revision=revision or None, local_files_only=not allow_download,
                                       allow_patterns=["*.safetensors", "*.json", "*.txt", "*.jinja"]))
@@ -44,6 +47,8 @@ def find_checkpoint(model: str, revision: str = "", allow_download: bool = False
         raise DataError(f"encoder.model: {model}: no such folder, and the hub cannot give it ({type(e).__name__}: {why})" if allow_download else
                         f"encoder.model: {model}: no such folder, and the hub's local cache has no copy{f' of revision {revision}' if revision else ''}; name the "
                         "folder you downloaded it to, or set encoder.allow_download=true to fetch it") from None
+    finally:
+        constants.HF_HUB_OFFLINE = offline
 
 
 def read_settings(folder: Path, kind: str) -> dict[str, Any]:

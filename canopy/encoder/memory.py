@@ -36,13 +36,13 @@ def run_halving(batch: Sequence[int], run: Callable[[Sequence[int]], torch.Tenso
 
 
 def free_memory() -> None:
-    """Give back what a failed pass held."""
+    """Give back to the device what a failed pass held."""
     import gc
 
     import torch
 
-    gc.collect()
     if torch.cuda.is_available():
+        gc.collect()
         torch.cuda.empty_cache()
 
 

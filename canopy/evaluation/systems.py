@@ -100,8 +100,8 @@ def _rank(layout: Layout, scores: np.ndarray) -> np.ndarray:
     return rank - layout.nodes[layout.owner]
 
 
-def select_leaves(layout: Layout, scores: np.ndarray, m: int) -> np.ndarray:
-    """The m best leaves of each item (all where there are fewer), as bool a node."""
+def select_leaves(layout: Layout, scores: np.ndarray, m: int | np.ndarray) -> np.ndarray:
+    """The m best leaves of each item (all where there are fewer), as bool a node; ``m`` is one number, or one a node."""
     leaf = layout.forest.hi - layout.forest.lo == 1
     return leaf & (_rank(layout, np.where(leaf, scores, -np.inf)) < m)
 

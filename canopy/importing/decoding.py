@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from canopy.benchmarks.base import Unusable
 
@@ -19,11 +20,20 @@ _WRONG_IN_WORD = re.compile(r"[^\W\d_][¢£¥ª±²³¶¹¼½¾¿][^\W\d_]")
 _SAMPLE = 64 << 10
 
 
-def find_encoding(path: Path, declared: str = "") -> tuple[str, bool]:
-    """The encoding of a text file, and whether it had to be guessed. Reads the file in pieces.
+class Encoding(NamedTuple):
+    """How a file is decoded, and what is to be said about it where that is not plain."""
+
+    name: str
+    errors: str = "strict"
+    note: str = ""
+
+
+def find_encoding(path: Path, declared: str = "") -> Encoding:
+    """The encoding of a text file. Reads the file in pieces.
 
     A byte-order mark decides; else UTF-8 where all of the file is; else what the file declares, where the bytes around the first
-    that is not UTF-8 decode so; else charset-normalizer's guess from those bytes, where Windows-1252 wins a tie.
+    that is not UTF-8 decode so; else UTF-8 with replacement characters, where three characters that are UTF-8 stand there for each that
+    is not (a damaged file); else charset-normalizer's guess from those bytes, where Windows-1252 wins a tie.
 
     Raises
     ------
@@ -34,7 +44,7 @@ def find_encoding(path: Path, declared: str = "") -> tuple[str, bool]:
         head = f.read(4)
         for mark, name in _MARKS:
             if head.startswith(mark):
-                return name, False
+                return Encoding(name)
         f.seek(0)
         decoder = codecs.getincrementaldecoder("utf-8")()
         start = 0
@@ -58,11 +68,16 @@ def find_encoding(path: Path, declared: str = "") -> tuple[str, bool]:
                 sample = f.read(_SAMPLE)
                 break
             if not chunk:
-                return "utf-8", False
+                return Encoding("utf-8")
             start += len(chunk)
     if declared and _decodes(sample, declared):
-        return declared, False
-    return _guess(sample), True
+        return Encoding(declared)
+    shown = sample.decode("utf-8", "replace")
+    bad = shown.count("\ufffd")
+    if "\x00" not in shown and sum(c > "\x7f" for c in shown) - bad >= 3 * bad:
+        return Encoding("utf-8", "replace", "damaged: bytes that are not UTF-8 stand as \ufffd")
+    guess = _guess(sample)
+    return Encoding(guess, "strict", f"no UTF-8: read as {guess}, which is a guess")
 
 
 def _decodes(sample: bytes, encoding: str) -> bool:
@@ -89,14 +104,14 @@ def _guess(sample: bytes) -> str:
 
 
 def read_text(path: Path, notes: list[str], declared: str = "") -> str:
-    """A whole text file; a note where its encoding was guessed. Unusable where it is no text or over 64 MiB."""
+    """A whole text file; a note where its encoding is not plain. Unusable where it is no text or over 64 MiB."""
     if path.stat().st_size > MAX_TEXT_BYTES:
         raise Unusable(f"larger than {MAX_TEXT_BYTES >> 20} MiB: split it")
-    encoding, guessed = find_encoding(path, declared)
+    encoding = find_encoding(path, declared)
     try:
-        text = path.read_bytes().decode(encoding)
+        text = path.read_bytes().decode(encoding.name, encoding.errors)
     except (UnicodeDecodeError, LookupError) as e:
-        raise Unusable(f"looks like {encoding}, but not all of it is: {str(e)[:120]}") from None
-    if guessed:
-        notes.append(f"no UTF-8: read as {encoding}, which is a guess")
+        raise Unusable(f"looks like {encoding.name}, but not all of it is: {str(e)[:120]}") from None
+    if encoding.note:
+        notes.append(encoding.note)
     return text

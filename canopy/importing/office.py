@@ -201,12 +201,18 @@ def _value(element: Any, where: str) -> str:
 
 
 def _style_level(style: Any) -> int | None:
-    """The heading level that a paragraph style gives: Title and Heading 1 are level 1; an outline level counts too."""
-    name = (style.name or "").lower()
-    if name == "title":
-        return 1
-    if name.startswith("heading ") and name[8:].isdecimal():
-        return int(name[8:])
-    outline = style.element.find(f"{_W}pPr/{_W}outlineLvl")
-    value = outline.get(f"{_W}val") if outline is not None else None
-    return int(value) + 1 if value and value.isdecimal() and int(value) < 9 else None
+    """The heading level that a paragraph style gives, or the style it is based on: Title and Heading 1 are 1; an outline level counts too."""
+    for _ in range(10):
+        name = (style.name or "").lower()
+        if name == "title":
+            return 1
+        if name.startswith("heading ") and name[8:].isdecimal():
+            return int(name[8:])
+        outline = style.element.find(f"{_W}pPr/{_W}outlineLvl")
+        if outline is not None:
+            value = outline.get(f"{_W}val") or ""
+            return int(value) + 1 if value.isdecimal() and int(value) < 9 else None
+        style = getattr(style, "base_style", None)
+        if style is None:
+            break
+    return None

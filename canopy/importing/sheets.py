@@ -39,10 +39,10 @@ def read_csv(path: Path) -> Document:
 
 def csv_rows(path: Path, notes: list[str]) -> Iterator[list[str]]:
     """The rows of a .csv or .tsv file as they stand. Unusable where it cannot be read to its end."""
-    encoding, guessed = find_encoding(path)
-    if guessed:
-        notes.append(f"no UTF-8: read as {encoding}, which is a guess")
-    with open(path, encoding=encoding, newline="") as f:
+    encoding = find_encoding(path)
+    if encoding.note:
+        notes.append(encoding.note)
+    with open(path, encoding=encoding.name, errors=encoding.errors, newline="") as f:
         start = f.read(64 << 10)
         f.seek(0)
         delimiter = "\t" if path.suffix.lower() == ".tsv" else find_delimiter(start)
@@ -54,7 +54,7 @@ def csv_rows(path: Path, notes: list[str]) -> Iterator[list[str]]:
         except csv.Error as e:
             raise Unusable(f"not a table that can be read: {e}; a quotation mark that is never closed?") from None
         except UnicodeDecodeError as e:
-            raise Unusable(f"looks like {encoding}, but not all of it is: {str(e)[:120]}") from None
+            raise Unusable(f"looks like {encoding.name}, but not all of it is: {str(e)[:120]}") from None
 
 
 def _lines(file: TextIO) -> Iterator[str]:

@@ -1,41 +1,23 @@
-"""Chat completions over any OpenAI-compatible server: bounded concurrency, retries with back-off, a response cache, accounts of every call."""
+"""Chat completions over any OpenAI-compatible server: a response cache, schemas where the server knows them, accounts of every call."""
 
 from __future__ import annotations
 
-import json
-import random
+import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from canopy.errors import ServerError
 from canopy.llm.cache import ReplyCache, request_key
 from canopy.llm.roles import Call, Trace
+from canopy.llm.wire import Failed, Refused, Server, Wire
 
-LONGEST_WAIT = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where the model is. ``base_url`` ends before ``/chat/completions`` (``http://127.0.0.1:8000/v1``)."""
-
-    base_url: str
-    model: str
-    key: str = ""
-    concurrency: int = 32
-    timeout_seconds: float = 120.0
-    tries: int = 6
-    temperature: float = 0.0
-
-
-class Refused(ServerError):
-    """The server says that the request itself is wrong (4xx): asking again would not help."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
+__all__ = ["ChatClient", "Refused", "Server"]
+SCHEMA_REFUSALS = frozenset({400, 404, 415, 422, 501})
+# So many refusals of a role's requests, and not one reply: the server cannot do what the role needs (images, a long context), and the run should stop.
+HOPELESS = 8
 
 
 class ChatClient:
@@ -50,146 +32,139 @@ class ChatClient:
     """
 
     def __init__(self, server: Server, cache: ReplyCache | None = None, wait: Callable[[float], None] = time.sleep) -> None:
-        import requests
-        from requests.adapters import HTTPAdapter
-
-        self.server, self.model, self._cache, self._wait = server, server.model, cache, wait
-        self._free = threading.BoundedSemaphore(server.concurrency)
-        self._session = requests.Session()
-        # Loopback servers are asked directly, whatever proxy the environment names; a server elsewhere is asked as the environment says.
-        self._session.trust_env = not any(f"//{h}" in server.base_url for h in ("127.0.0.1", "localhost", "[::1]"))
-        self._session.mount("http://", HTTPAdapter(pool_maxsize=server.concurrency))
-        self._session.mount("https://", HTTPAdapter(pool_maxsize=server.concurrency))
-        if server.key:
-            self._session.headers["Authorization"] = f"Bearer {server.key}"
-        self._schema_refused = threading.Event()
+        self.server, self.model, self.cache = server, server.model, cache
+        self.wire = Wire(server, wait)
+        self._lock = threading.Lock()
         self._asking: dict[str, threading.Event] = {}
-        self._asking_lock = threading.Lock()
-
-    @property
-    def knows_schemas(self) -> bool:
-        """Whether the server has not yet refused a JSON schema."""
-        return not self._schema_refused.is_set()
+        self._refused_schemas: set[str] = set()
+        self._served: set[str] = set()
+        self._refusals: Counter[str] = Counter()
 
     def complete(self, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, *, max_tokens: int = 256, stop: Sequence[str] = (),
                  schema: Mapping[str, Any] | None = None) -> str:
-        """The reply's text. A server that refuses ``response_format`` is asked again, and from then on, without it.
+        """The reply's text. Where the server refuses a schema it is asked again without, and from then on, in later runs too, never with that schema.
 
         Raises
         ------
+        Refused
+            Where the server refuses this request; its ``lasting`` tells whether others fare no better.
         ServerError
-            Where the server cannot be reached or fails after all tries, or refuses the request.
+            Where the server cannot be reached or fails after all tries.
         """
-        request: dict[str, Any] = {"model": self.model, "messages": list(messages), "max_tokens": max_tokens, "temperature": self.server.temperature, "seed": 13}
+        request: dict[str, Any] = {"model": self.model, "messages": _whole_characters(list(messages)), "max_tokens": max_tokens,
+                                   "temperature": self.server.temperature, "seed": self.server.seed}
         if stop:
             request["stop"] = list(stop)
-        if schema is not None and self.knows_schemas:
-            structured = {**request, "response_format": {"type": "json_schema", "json_schema": {"name": role, "schema": dict(schema), "strict": True}}}
+        if schema is not None and not self._refuses(schema):
+            name = re.sub(r"[^A-Za-z0-9_-]", "_", role)[:64]
+            structured = {**request, "response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema), "strict": True}}}
             try:
                 return self._ask(role, structured, trace)
             except Refused as e:
-                if e.status not in (400, 404, 415, 422, 501):
+                if e.status not in SCHEMA_REFUSALS:
                     raise
                 plain = self._ask(role, request, trace)  # refused for another reason, this raises too
-                self._schema_refused.set()
+                self._note_refusal(schema, lasting=True)
+                return plain
+            except Failed as e:  # some servers fail on a schema instead of refusing it
+                if e.status < 500:
+                    raise
+                plain = self._ask(role, request, trace)
+                self._note_refusal(schema, lasting=False)
                 return plain
         return self._ask(role, request, trace)
 
+    def _refuses(self, schema: Mapping[str, Any]) -> bool:
+        key = self._schema_key(schema)
+        if key in self._refused_schemas:
+            return True
+        if self.cache is not None and self.cache.get(key) is not None:
+            self._refused_schemas.add(key)
+            return True
+        return False
+
+    def _schema_key(self, schema: Mapping[str, Any]) -> str:
+        return request_key({"model": self.model, "refused_schema": dict(schema)})
+
+    def _note_refusal(self, schema: Mapping[str, Any], lasting: bool) -> None:
+        key = self._schema_key(schema)
+        self._refused_schemas.add(key)
+        if lasting and self.cache is not None:
+            self.cache.put(key, {"refused": True})
+
     def _ask(self, role: str, request: Mapping[str, Any], trace: Trace) -> str:
         key = request_key(request)
-        started = time.perf_counter()
-        with self._one_at_a_time(key):
-            reply = self._cache.get(key) if self._cache else None
+        with self._in_turn(key):
+            reply = self.cache.get(key) if self.cache is not None else None
             cached = reply is not None
             if reply is None:
-                with self._free:
-                    reply = self._post(request)
-                if self._cache:
-                    self._cache.put(key, reply)
-        seconds = time.perf_counter() - started
-        trace.calls.append(Call(role, reply["prompt_tokens"], reply["completion_tokens"], seconds, cached))
-        trace.spend("llm", seconds)
+                reply = self._post(role, request)
+                if self.cache is not None:
+                    self.cache.put(key, reply)
+        self._served.add(role)
+        trace.calls.append(Call(role, reply["prompt_tokens"], reply["completion_tokens"], reply["seconds"], cached))
+        trace.spend("llm", reply["seconds"])
         return reply["text"]
 
-    def _one_at_a_time(self, key: str) -> _Turn:
-        return _Turn(self, key)
+    def _post(self, role: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            reply, seconds = self.wire.ask(f"{self.wire.base}/chat/completions", request, read_completion)
+        except Refused as e:
+            role = role.removesuffix("_repair")
+            with self._lock:
+                self._refusals[role] += "response_format" not in request  # it may be the schema that is refused
+                hopeless = role not in self._served and self._refusals[role] >= HOPELESS
+            if hopeless and not e.lasting:
+                raise Refused(f"{e} (all {HOPELESS} requests of the role {role} were refused)", e.status, lasting=True) from None
+            raise
+        return {**reply, "seconds": round(seconds, 4)}
 
-    def _post(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask until a whole reply has come. 408, 409, 425, 429 and 5xx, time-outs, cut connections and bodies that are no completion are tried again."""
-        import requests
-
-        url, trouble, told = self.server.base_url.rstrip("/") + "/chat/completions", "", None
-        for attempt in range(self.server.tries):
-            if attempt:
-                self._wait(min(LONGEST_WAIT, told if told is not None else 0.5 * 2 ** attempt * random.uniform(0.75, 1.25)))
-            told = None
-            try:
-                answer = self._session.post(url, data=json.dumps(request).encode(), headers={"Content-Type": "application/json"},
-                                            timeout=(10.0, self.server.timeout_seconds))
-            except requests.exceptions.RequestException as e:
-                trouble = f"{type(e).__name__}: {str(e)[:160]}"
-                continue
-            if answer.status_code in (408, 409, 425, 429) or answer.status_code >= 500:
-                trouble, told = f"it answered {answer.status_code}", _retry_after(answer.headers.get("Retry-After", ""))
-                continue
-            if answer.status_code != 200:
-                raise Refused(f"{url}: the server refuses ({answer.status_code}): {answer.text[:300]}", answer.status_code)
-            try:
-                return _read_completion(answer.json())
-            except (ValueError, KeyError, TypeError, IndexError) as e:
-                trouble = f"its reply is no chat completion ({type(e).__name__}: {str(e)[:100]})"
-        raise ServerError(f"{url}: no reply after {self.server.tries} tries: {trouble}; is the server up, and is CANOPY_LLM_BASE_URL right?")
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
-        """Lengths in the model's own tokens through vLLM's ``/tokenize``; None where the server has no such endpoint."""
-        import requests
-
-        url = self.server.base_url.rstrip("/").removesuffix("/v1") + "/tokenize"
-        out = []
-        for text in texts:
-            try:
-                answer = self._session.post(url, json={"model": self.model, "prompt": text, "add_special_tokens": False}, timeout=(5.0, 30.0))
-                out.append(int(answer.json()["count"]))
-            except (requests.exceptions.RequestException, ValueError, KeyError, TypeError):
-                return None
-        return out
-
-
-class _Turn:
-    """Equal requests asked at the same time wait for the first one's reply instead of asking too."""
-
-    def __init__(self, client: ChatClient, key: str) -> None:
-        self._client, self._key = client, key
-
-    def __enter__(self) -> None:
-        while self._client._cache is not None:
-            with self._client._asking_lock:
-                other = self._client._asking.get(self._key)
-                if other is None:
-                    self._client._asking[self._key] = threading.Event()
-                    return
+    @contextmanager
+    def _in_turn(self, key: str) -> Iterator[None]:
+        """Equal requests asked at the same time wait for the first one's reply, which the cache then has, instead of asking too."""
+        if self.cache is None:
+            yield
+            return
+        mine = threading.Event()
+        while (other := self._claim(key, mine)) is not mine:
             other.wait()
-
-    def __exit__(self, *problem: object) -> None:
-        with self._client._asking_lock:
-            mine = self._client._asking.pop(self._key, None)
-        if mine is not None:
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._asking[key]
             mine.set()
 
+    def _claim(self, key: str, mine: threading.Event) -> threading.Event:
+        with self._lock:
+            return self._asking.setdefault(key, mine)
 
-def _retry_after(value: str) -> float | None:
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        return None
+    def models(self) -> list[str]:
+        """Names of the models that the server has."""
+        return self.wire.ask(f"{self.wire.base}/models", None, lambda body: [str(m["id"]) for m in body["data"]])[0]
 
 
-def _read_completion(body: Any) -> dict[str, Any]:
-    """Text and token counts of a completion; a missing text (content filtered, tool call) reads as empty."""
+def _whole_characters(value: Any) -> Any:
+    """A request's texts with halves of characters (lone surrogates, which JSON can carry and servers choke on) replaced."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {k: _whole_characters(v) for k, v in value.items()}
+    return [_whole_characters(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def read_completion(body: Any) -> dict[str, Any]:
+    """Text and token counts of a completion; a missing text (content filtered, tool call) reads as empty, missing counts as 0.
+
+    Raises KeyError, TypeError, IndexError or AttributeError where it is no completion.
+    """
     choice = body["choices"][0]
-    text = choice["message"].get("content") or ""
-    if not isinstance(text, str):
-        raise TypeError("its content is not a string")
-    usage = body.get("usage") or {}
-    return {"text": text, "prompt_tokens": int(usage.get("prompt_tokens") or 0), "completion_tokens": int(usage.get("completion_tokens") or 0),
-            "finish": str(choice.get("finish_reason") or "")}
+    content = choice["message"].get("content") or ""
+    if isinstance(content, list):  # some servers reply in parts
+        content = "".join(str(p.get("text") or "") for p in content if p.get("type") in ("text", "output_text"))
+    if not isinstance(content, str):
+        raise TypeError("its content is not a text")
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    tokens = {k: n if isinstance(n := counts.get(k), int) and n >= 0 else 0 for k in ("prompt_tokens", "completion_tokens")}
+    return {"text": _whole_characters(content), **tokens, "finish": str(choice.get("finish_reason") or "")}

@@ -1,14 +1,19 @@
-"""Prompts are files: one Markdown file a prompt, with its version, a system part and a user part whose ``{names}`` are filled in."""
+"""Prompts are files (``prompts/<name>.md``): a line ``version: N``, then ``# system`` and ``# user`` with their texts, whose ``{names}`` are filled in."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent / "prompts"
+Part = Mapping[str, Any]
+Value = str | Sequence["str | Part"]
+_PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,28 +26,67 @@ class Prompt:
     user: str
     digest: str
 
-    def messages(self, **values: str) -> list[dict[str, str]]:
+    @property
+    def places(self) -> frozenset[str]:
+        """Names to give values for."""
+        return frozenset(_PLACE.findall(self.user))
+
+    def messages(self, **values: Value) -> list[dict[str, Any]]:
         """Chat messages with every ``{name}`` replaced, once: braces inside values stay as they are.
+
+        Parameters
+        ----------
+        values : str or sequence of str and parts
+            What stands at each place; parts (images) are mappings in the form of the chat API.
+
+        Returns
+        -------
+        list of dict
+            The user message's content is one text where no part is in it, else a list of texts and parts.
 
         Raises
         ------
         KeyError
             Where the prompt has a name that no value is given for.
+        ValueError
+            Where a value is given that the prompt has no name for.
         """
-        filled = re.sub(r"\{([a-z_]+)\}", lambda m: values[m.group(1)], self.user)
-        return ([{"role": "system", "content": self.system}] if self.system else []) + [{"role": "user", "content": filled}]
+        if unknown := set(values) - self.places:
+            raise ValueError(f"prompt {self.name} has no place for {', '.join(sorted(unknown))}")
+        content: list[str | Part] = []
+        for n, piece in enumerate(_PLACE.split(self.user)):
+            given: Value = values[piece] if n % 2 else piece
+            for part in [given] if isinstance(given, str) else given:
+                if isinstance(part, str) and content and isinstance(content[-1], str):
+                    content[-1] += part
+                else:
+                    content.append(part)
+        only_words = len(content) == 1 and isinstance(content[0], str)
+        said = content[0] if only_words else [{"type": "text", "text": c} if isinstance(c, str) else dict(c) for c in content if c != ""]
+        return ([{"role": "system", "content": self.system}] if self.system else []) + [{"role": "user", "content": said}]
+
+
+def prompt_names() -> list[str]:
+    """Names of all prompts."""
+    return sorted(p.stem for p in FOLDER.glob("*.md"))
 
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt ``prompts/<name>.md``: a line ``version: N``, then ``# system`` and ``# user`` with their texts."""
-    raw = (FOLDER / f"{name}.md").read_text("utf-8")
-    version, _, rest = raw.partition("\n")
+    """A prompt by its name; ValueError where its file is not of the form above."""
+    return parse_prompt(name, (FOLDER / f"{name}.md").read_text("utf-8"))
+
+
+def parse_prompt(name: str, raw: str) -> Prompt:
+    """A prompt out of its file's text; ValueError where that is not of the form above."""
+    header, _, rest = raw.partition("\n")
+    version = re.fullmatch(r"version: (\d+)", header.strip())
     parts = dict(re.findall(r"^# (system|user)\n(.*?)(?=^# (?:system|user)\n|\Z)", rest, re.S | re.M))
-    return Prompt(name, version.removeprefix("version:").strip(), parts.get("system", "").strip(), parts["user"].strip(),
-                  hashlib.sha256(raw.encode()).hexdigest())
+    if version is None or not parts.get("user", "").strip():
+        raise ValueError(f"prompt {name}: it must begin with a line 'version: N' and have a section '# user' with words in it")
+    return Prompt(name, version[1], parts.get("system", "").strip(), parts["user"].strip(), hashlib.sha256(raw.encode()).hexdigest())
 
 
 def prompts_digest() -> str:
     """SHA-256 over all prompts, by name."""
-    return hashlib.sha256("".join(f"{p.stem}:{load_prompt(p.stem).digest}" for p in sorted(FOLDER.glob("*.md"))).encode()).hexdigest()
+    return hashlib.sha256("".join(f"{n}:{load_prompt(n).digest}" for n in prompt_names()).encode()).hexdigest()

@@ -7,7 +7,7 @@ only these interfaces, so that every system runs with either, and what ran is to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from canopy.items import Question
@@ -53,7 +53,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One use of a role. ``cached``: answered from the response cache; ``fallback``: why its reply could not be used, empty where it could."""
+    """One use of a role. ``cached``: answered from the response cache; ``fallback``: why its reply could not be used, empty where it could.
+
+    ``seconds``: of the server's reply, retries included, waiting for a free place not; a cached reply's are those it took when it was asked for, so that
+    a resumed run's latencies, and those of systems that ask the same, stay comparable. A repair of a critic's reply is a call of the role ``critic_repair``.
+    """
 
     role: str
     prompt_tokens: int = 0
@@ -65,10 +69,14 @@ class Call:
 
 @dataclass(slots=True)
 class Trace:
-    """What answering one question took: every call of a language model, and seconds by activity (kept out of hashed outputs)."""
+    """What answering one question took: every call of a language model, and seconds by activity (kept out of hashed outputs).
+
+    ``notes`` counts what roles met that was not as it should be (a picture that could not be shown, evidence the critic had no room for).
+    """
 
     calls: list[Call] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
 
     def count(self, role: str = "") -> int:
         """Calls of one role, or of all; cached ones count, since the protocol made them."""
@@ -77,6 +85,14 @@ class Trace:
     def spend(self, activity: str, seconds: float) -> None:
         """Add time to an activity: ``search``, ``encode``, ``refine``, ``llm``."""
         self.seconds[activity] = self.seconds.get(activity, 0.0) + seconds
+
+    def note(self, what: str, times: int = 1) -> None:
+        """Count something that was not as it should be."""
+        self.notes[what] = self.notes.get(what, 0) + times
+
+    def fall_back(self, why: str) -> None:
+        """The last call's reply could not be used: say why."""
+        self.calls[-1] = replace(self.calls[-1], fallback=why)
 
 
 @dataclass(slots=True)

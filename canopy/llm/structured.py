@@ -4,44 +4,59 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from canopy.llm.roles import Chat, Trace
+from canopy.llm.client import Refused
+from canopy.llm.roles import Call, Chat, Trace
 
 Shape = TypeVar("Shape", bound=BaseModel)
-REPAIR = ("Your reply could not be used: {trouble}. Reply again with one JSON object and nothing else, of this schema:\n{schema}")
+REPAIR = "Your reply could not be used: {trouble}. Reply again with one JSON object and nothing else, of this schema:\n{schema}"
+LONGEST, STARTS = 50_000, 200  # characters of a reply that are looked at, and braces in it
 
 
 class Strict(BaseModel):
-    """Base of reply shapes: no coercion (the string "false" is not a boolean), no unknown fields."""
+    """Base of reply shapes: no coercion (the string "false" is not a boolean), no unknown fields.
+
+    Fields have no defaults and lists are ``list``: OpenAI's strict schemas require every property, and JSON knows no tuples.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-def find_object(text: str) -> Any:
-    """The JSON object in a reply: the whole of it, inside a code fence, or the first balanced object; ValueError where there is none."""
-    cleaned = re.sub(r"<think>.*?</think>", "", text, flags=re.S).strip()
-    fenced = re.search(r"```(?:json)?\s*(\{.*?\})\s*```", cleaned, re.S)
-    for candidate in (cleaned, fenced.group(1) if fenced else ""):
+def without_thoughts(text: str) -> str:
+    """A reply without what a reasoning model thought before it; nothing where it was cut off while thinking."""
+    said = text.rsplit("</think>", 1)[-1]  # some servers leave the opening tag in the prompt
+    return said.split("<think>", 1)[0].strip()
+
+
+def find_object(text: str) -> dict[str, Any]:
+    """The JSON object in a reply: the whole of it, inside a code fence, or the first one that begins anywhere; ValueError where there is none."""
+    for candidate in _candidates(text[:LONGEST]):
         try:
             value = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             return value
-    start = cleaned.find("{")
-    while start >= 0:
+    said = without_thoughts(text[:LONGEST])
+    decoder = json.JSONDecoder()
+    for brace in islice(re.finditer(r"\{", said), STARTS):
         try:
-            value, _ = json.JSONDecoder().raw_decode(cleaned[start:])
+            return decoder.raw_decode(said, brace.start())[0]
         except (ValueError, RecursionError):
-            start = cleaned.find("{", start + 1)
             continue
-        return value
     raise ValueError("no JSON object in it")
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield text.strip()
+    said = without_thoughts(text)
+    yield said
+    yield from re.findall(r"```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```", said, re.S)
 
 
 def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, max_tokens: int = 256) -> Shape | None:
@@ -49,14 +64,23 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
 
     Returns
     -------
-    The parsed reply; None where neither the first reply nor the one repair could be used. The trace's last call then says why
-    (``fallback``), so that reports count it.
+    The parsed reply; None where neither the first reply nor the one repair (a call of the role ``<role>_repair``) could be used, or
+    the server refuses this very request. The trace's last call then says why (``fallback``), so that reports count it.
+
+    Raises
+    ------
+    canopy.errors.ServerError
+        Where no other request would fare better.
     """
     schema = shape.model_json_schema()
     said: list[Mapping[str, Any]] = list(messages)
     trouble = ""
-    for _ in range(2):
-        text = chat.complete(role, said, trace, max_tokens=max_tokens, schema=schema)
+    for asked in (role, f"{role}_repair"):
+        try:
+            text = chat.complete(asked, said, trace, max_tokens=max_tokens, schema=schema)
+        except Refused as e:
+            give_up(e, asked, trace)
+            return None
         try:
             return shape.model_validate(find_object(text))
         except ValidationError as e:
@@ -64,6 +88,14 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
             trouble = f"{'.'.join(map(str, first['loc'])) or 'object'}: {first['msg']}"
         except ValueError as e:
             trouble = str(e)
-        said = [*messages, {"role": "assistant", "content": text}, {"role": "user", "content": REPAIR.format(trouble=trouble, schema=json.dumps(schema))}]
-    trace.calls[-1] = replace(trace.calls[-1], fallback=trouble)
+        repair = REPAIR.format(trouble=trouble, schema=json.dumps(schema))
+        said = [*messages, {"role": "assistant", "content": text or "(nothing)"}, {"role": "user", "content": repair}]
+    trace.fall_back(trouble[:160])
     return None
+
+
+def give_up(refused: Refused, role: str, trace: Trace) -> None:
+    """Record a request that the server refuses as a call that fell back; raises the refusal where others would be refused too."""
+    if refused.lasting:
+        raise refused
+    trace.calls.append(Call(role, fallback=f"the server refuses it ({refused.status})"))

@@ -45,8 +45,7 @@ def open_container(path: Path) -> InputContainer:
 
     try:
         # The absolute path, since a name such as "concat:a|b" would otherwise be read as a protocol.
-        return av.open(str(path.absolute()), metadata_errors="replace", container_options={"format_whitelist": FORMATS, "protocol_whitelist": "file"},
-                       options={"max_pixels": str(MAX_PIXELS)})
+        return av.open(str(path.absolute()), metadata_errors="replace", container_options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
     except FileNotFoundError:
         raise MediaError(f"{path}: no such file") from None
     except damage() as e:
@@ -102,7 +101,7 @@ class PictureReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.seekable = True
-        self.errors = 0
+        self.broke_off = False
         self._readable_end: float | None = None
         self._open()
 
@@ -115,6 +114,7 @@ class PictureReader:
         except BaseException:
             self.container.close()
             raise
+        self.stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}  # also where the size changes midway
         self.stream.thread_type = "AUTO"
         self.stream.codec_context.thread_count = THREADS
         for other in self.container.streams:
@@ -158,12 +158,11 @@ class PictureReader:
             try:
                 packet = next(packets, None)
             except damage():
-                self.errors += 1  # a read error: nothing further can be demuxed, but the decoder still holds frames
+                self.broke_off = True  # nothing further can be read from here, but the decoder still holds frames
                 packet = None
             try:
                 frames: list[Any] = self.stream.decode(packet)
             except damage():
-                self.errors += 1
                 frames = []
             for frame in frames:
                 yield Picture(self._time(frame, count), float((frame.duration or 0) * (frame.time_base or 0)), bool(frame.is_corrupt), frame)
@@ -196,7 +195,7 @@ class PictureReader:
                         if packet.pts is not None and packet.time_base:
                             end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base) - self.start)
             except damage():
-                self.errors += 1
+                pass  # what follows cannot be read
             self._readable_end = end or count * self.step
         return self._readable_end
 

@@ -37,10 +37,11 @@ def shot_cuts(path: Path) -> tuple[float, ...]:
             if seen and picture.time < seen[-1] + 1 / RATE - 1e-6:
                 continue
             frame = picture.frame
-            shrink = min(1.0, MAX_SIDE / max(frame.width, frame.height))
+            if not seen:  # pictures may change their size midway, the detector compares equal ones
+                shrink = min(1.0, MAX_SIDE / max(frame.width, frame.height))
+                width, height = (max(2, round(n * shrink)) for n in (frame.width, frame.height))
             try:
-                pixels = frame.reformat(width=max(2, round(frame.width * shrink)), height=max(2, round(frame.height * shrink)), format="bgr24",
-                                        interpolation="AREA").to_ndarray()
+                pixels = frame.reformat(width=width, height=height, format="bgr24", interpolation="AREA").to_ndarray()
             except damage():
                 continue
             found = detector.process_frame(FrameTimecode(len(seen), RATE), np.ascontiguousarray(pixels))

@@ -125,7 +125,8 @@ def iterate_frames(path: Path, times: Sequence[float], notes: list[str] | None =
         ahead: Picture | None = None
         made: tuple[Picture, Image] | None = None
         for time in sorted(times):
-            if reader.is_past(time - SLACK_SECONDS):
+            at_end = shown is not None and ahead is None and not reader.broke_off
+            if reader.is_past(time - SLACK_SECONDS) or (at_end and _current(shown, ahead, time, reader.step) is None):
                 missing.append(time)
                 continue
             position = ahead or shown

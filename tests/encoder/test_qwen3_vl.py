@@ -288,6 +288,24 @@ def test_checkpoints_that_cannot_be_used_say_why(tiny_vl, tmp_path, monkeypatch)
         refuse(DeviceError, r"encoder\.device", tiny_vl, device="cuda")
 
 
+def test_a_hub_id_is_fetched_only_when_that_is_allowed(tiny_vl, monkeypatch):
+    import huggingface_hub
+
+    asked = []
+
+    def snapshot_download(model, revision, local_files_only, allow_patterns):
+        asked.append((model, revision, local_files_only, huggingface_hub.constants.HF_HUB_OFFLINE))
+        return str(tiny_vl)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    encoder = load_encoder(tiny_config("Qwen/Qwen3-VL-Embedding-2B"))
+    assert encoder.name == "Qwen3-VL-Embedding-2B" and encoder.digest == load_encoder(tiny_config(tiny_vl)).digest
+    load_encoder(tiny_config("Qwen/Qwen3-VL-Embedding-2B", allow_download=True, revision="abc"))
+    assert asked == [("Qwen/Qwen3-VL-Embedding-2B", None, True, True), ("Qwen/Qwen3-VL-Embedding-2B", "abc", False, False)]
+    assert huggingface_hub.constants.HF_HUB_OFFLINE is True
+
+
 def test_weights_that_are_missing_are_told(tiny_vl, tmp_path):
     from safetensors.torch import load_file, save_file
 

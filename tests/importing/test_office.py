@@ -7,6 +7,10 @@ import zipfile
 import docx
 import openpyxl
 import pytest
+from docx.enum.style import WD_STYLE_TYPE
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
@@ -56,6 +60,20 @@ def test_what_plain_paragraphs_leave_out_is_read(tmp_path):
     _, blocks = word(tmp_path, d)
     assert [b.text for b in blocks if isinstance(b, Paragraph)] == ["controlled", "inserted linked", "around", "boxed"]
     assert [r for b in blocks if isinstance(b, TableBlock) for r in b.rows] == [("nested", "beside")]
+
+
+def test_styles_of_ones_own_and_footnotes(tmp_path):
+    d = docx.Document()
+    own = d.styles.add_style("Chapter", WD_STYLE_TYPE.PARAGRAPH)
+    own.base_style = d.styles["Heading 2"]
+    d.add_paragraph("The pier", style="Chapter")
+    d.add_paragraph("Built in 1911.")
+    notes = (f'<w:footnotes {W}><w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:t>---</w:t></w:r></w:p></w:footnote>'
+             '<w:footnote w:id="1"><w:p><w:r><w:t>By the town.</w:t></w:r></w:p></w:footnote></w:footnotes>').encode()
+    part = Part(PackURI("/word/footnotes.xml"), "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml", notes, d.part.package)
+    d.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+    _, blocks = word(tmp_path, d)
+    assert blocks == [Heading(2, "The pier"), Paragraph("Built in 1911."), Heading(1, "Footnotes"), Paragraph("By the town.")]
 
 
 def tables(path):

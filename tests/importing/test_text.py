@@ -80,14 +80,20 @@ FRENCH = "La façade de l'hôtel est très élégante. Où est-il déjà allé? 
 def test_encodings(tmp_path, text, written, found):
     path, notes = tmp_path / "a.txt", []
     path.write_bytes(text.encode(written))
-    assert find_encoding(path)[0] == found and read_text(path, notes) == text
+    assert find_encoding(path).name == found and read_text(path, notes) == text
     assert bool(notes) == (found not in ("utf-8", "utf-8-sig", "utf-16"))
 
 
 def test_a_sign_late_in_a_long_file_decides(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"plain line\n" * 300_000 + FRENCH.encode("cp1252") * 3)
-    assert find_encoding(path) == ("cp1252", True)
+    assert find_encoding(path).name == "cp1252"
+
+
+def test_damaged_utf_8_is_not_taken_for_another_encoding(tmp_path):
+    path, notes = tmp_path / "a.txt", []
+    path.write_bytes("Grüße, Ölstraße, Öfen, übrig, später, für, müde, schön".encode() + b" \xff und aus \xc3")
+    assert read_text(path, notes).endswith("schön \ufffd und aus \ufffd") and "damaged" in notes[0]
 
 
 @pytest.mark.parametrize("data", [b"MZ\x90\x00\x03\x00\x00\x00" + bytes(range(256)) * 40, os.urandom(5000) + b"\x00\xff\xfe\xfd"])

@@ -124,7 +124,7 @@ def test_a_questions_gold(work: Work) -> None:
 def test_an_items_text(work: Work) -> None:
     work.edit(work.raw / "items.jsonl", lambda t: t.replace("Visitors come in spring", "Visitors come in autumn", 1))
     ran = work.run()
-    assert set(ran) == {*DATA, *MODEL, *RESULTS} - {"training_instances@tiny"}, ran  # the gold fragments are the same
+    assert set(ran) == {*DATA, *MODEL, *RESULTS}, ran  # the gold fragments are the same, but the page of examples shows the text
     assert "f0: 7 of 112 nodes encoded" in work.told, work.told  # one passage's seven nodes
 
 

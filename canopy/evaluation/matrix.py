@@ -1,0 +1,129 @@
+"""The matrix of answers: readers x systems x corpus settings x variants x questions, each answered once, in an order that does not matter."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from canopy.config import Answers
+from canopy.pipelines.base import System, SystemSpec
+
+T = TypeVar("T")
+SETTINGS = ("unified", "own", "gold")
+# Systems that differ from another only in how they search. With the items given they would be that other one, or search for nothing.
+SEARCHERS = frozenset({"no-retrieval", "universal-rag", "ircot", "canopy-routed", "canopy-no-iteration", "canopy-exclude-seen", "canopy-min-gain",
+                       "canopy-critic-memory"})
+SWEEP_K = frozenset({"canopy", "canopy-lookahead", "vanilla"})
+SWEEP_ROUNDS = frozenset({"canopy", "canopy-lookahead"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run over all questions: a system of one size, with one reader, over one corpus setting. ``answers`` holds the sizes it was made with."""
+
+    reader: str
+    spec: SystemSpec
+    setting: str
+    variant: str
+    system: System
+    answers: Answers
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that say which run a row is of."""
+        return {"reader": self.reader, "system": self.spec.name, "setting": self.setting, "variant": self.variant}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """k and R as the system has them: 0 items where it retrieves none, one round where it has no loop or the items are given."""
+        return {"k": int(getattr(self.system, "k", 0)), "rounds_limit": int(getattr(self.system, "rounds", 1)) if self.setting != "gold" else 1}
+
+    def key(self, question_id: str) -> tuple[str, ...]:
+        """What names an answer in the journal."""
+        return self.reader, self.spec.name, self.setting, self.variant, question_id
+
+
+def settings_of(spec: SystemSpec, settings: Sequence[str]) -> list[str]:
+    """The corpus settings that a system is run in: oracles where the items are given, systems that are about searching where there is something to search."""
+    if spec.needs.gold:
+        return [s for s in settings if s == "gold"]
+    return [s for s in settings if s != "gold" or spec.name not in SEARCHERS]
+
+
+def variants_of(spec: SystemSpec, setting: str, answers: Answers) -> Iterator[tuple[str, System, Answers]]:
+    """A system's sizes: its own under the empty name, then k, R and its budgets as params.yaml sweeps them; k and R mean nothing where items are given."""
+    yield "", spec.make(answers), answers
+    searched = setting != "gold"
+    for k in answers.sweep_k if searched and spec.name in SWEEP_K else ():
+        changed = answers.model_copy(update={"k": k})
+        yield f"k={k}", spec.make(changed), changed
+    for r in answers.sweep_rounds if searched and spec.name in SWEEP_ROUNDS else ():
+        changed = answers.model_copy(update={"rounds": r})
+        yield f"R={r}", spec.make(changed), changed
+    for name, system in (spec.sizes(answers) if spec.sizes else {}).items():
+        yield name, system, answers
+
+
+def plan(specs: Sequence[SystemSpec], readers: Iterable[str], settings: Sequence[str], answers: Answers) -> list[Cell]:
+    """All cells, in the order in which tables list them."""
+    return [Cell(reader, spec, setting, variant, system, sized) for reader in readers for spec in specs for setting in settings_of(spec, settings)
+            for variant, system, sized in variants_of(spec, setting, answers)]
+
+
+def do_all(tasks: Sequence[T], do: Callable[[T], None], workers: int) -> None:
+    """Do every task, in this thread or in many.
+
+    The first error ends the work: no further task is begun, those at work are waited for, then it is raised. An interrupt does not wait.
+    """
+    if workers <= 1 or len(tasks) <= 1:
+        for task in tasks:
+            do(task)
+        return
+    _Pool(tasks, do, min(workers, len(tasks))).run()
+
+
+class _Pool(Generic[T]):
+    """Threads that may be left behind: an interrupt must not wait for a server's reply, as the standard pool's threads would make it."""
+
+    def __init__(self, tasks: Sequence[T], do: Callable[[T], None], workers: int) -> None:
+        self._left: queue.SimpleQueue[T] = queue.SimpleQueue()
+        for task in tasks:
+            self._left.put(task)
+        self._do, self._errors, self._stop = do, list[BaseException](), threading.Event()
+        self._threads = [threading.Thread(target=self._work, daemon=True, name=f"answers-{n}") for n in range(workers)]
+
+    def run(self) -> None:
+        for thread in self._threads:
+            thread.start()
+        try:
+            for thread in self._threads:
+                while thread.is_alive():
+                    thread.join(0.2)  # wakes up to hear an interrupt
+        except BaseException:
+            self._stop.set()
+            raise
+        if self._errors:
+            raise self._errors[0]
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                task = self._left.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                self._do(task)
+            except BaseException as e:  # noqa: BLE001: it is raised in the thread that waits
+                self._errors.append(e)
+                self._stop.set()
+
+
+def sample_by_seed(ids: Sequence[str], seeds: Sequence[int], drawn: Callable[[int], Iterable[str]] | None) -> Mapping[int, list[str]]:
+    """The question ids of each seed, in the order of ``ids``: all, or those that ``drawn`` draws."""
+    if drawn is None:
+        return {s: list(ids) for s in seeds}
+    chosen = {s: set(drawn(s)) for s in seeds}
+    return {s: [i for i in ids if i in chosen[s]] for s in seeds}

@@ -1,0 +1,102 @@
+"""The reader over a language model: a short answer, an option's letter or a list, from evidence in words and pictures, or from none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from canopy.evaluation.official.options import parse_option
+from canopy.items import Question
+from canopy.llm.client import Refused
+from canopy.llm.counting import Counter
+from canopy.llm.prompting import load_prompt
+from canopy.llm.roles import Chat, Reply, Shown, Trace
+from canopy.llm.showing import show_evidence
+from canopy.llm.structured import give_up, without_thoughts
+
+Form = Literal["short", "option", "list"]
+LONGEST: dict[Form, int] = {"short": 128, "option": 64, "list": 256}
+# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there decides, never what it says,
+# since MultiModalQA's and TAT-QA's say whether this very answer has several parts.
+_MAY_LIST = frozenset({"modalities", "answer_type", "list"})
+_LEAD = re.compile(r"^(?:\W*)(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is\b\s*:?|\s*[:=])\s*", re.I)
+
+
+def options_of(question: Question) -> dict[str, str]:
+    """A multiple-choice question's options by letter; empty for other questions."""
+    return {k: v for k, v in question.details if re.fullmatch(r"[A-Z]", k)}
+
+
+def form_of(question: Question) -> Form:
+    """What an answer to this question looks like."""
+    if options_of(question):
+        return "option"
+    return "list" if any(k in _MAY_LIST for k, _ in question.details) else "short"
+
+
+class LanguageReader:
+    """See `canopy.llm.roles.Reader`.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    counter : Counter
+        Where its counts are not in the model's own tokens, ``name`` says so.
+    """
+
+    def __init__(self, chat: Chat, name: str, counter: Counter, sees_media: bool = False) -> None:
+        self._chat, self._counter, self.sees_media = chat, counter, sees_media
+        self.name = f"{name} ({counter.says})" if counter.says else name
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Length of each text in the reader's own tokens, or as ``name`` says."""
+        return self._counter.count(texts)
+
+    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+        """One call. An empty answer, or one that names no option, is counted as a fallback; so is a request that the server refuses (too long for it)."""
+        form, options = form_of(question), options_of(question)
+        values = {"question": _with_options(question, options)}
+        if options:
+            values["letters"] = ", ".join(options)
+        if evidence:
+            messages = load_prompt(f"reader_{form}").messages(**values, evidence=show_evidence(evidence, self.sees_media, trace))
+        else:
+            messages = load_prompt(f"closed_{form}").messages(**values)
+        try:
+            raw = self._chat.complete("reader", messages, trace, max_tokens=LONGEST[form])
+        except Refused as e:
+            give_up(e, "reader", trace)
+            return Reply("")
+        text = clean_answer(raw)
+        if not text:
+            trace.fall_back("empty answer")
+        elif options:
+            letter = parse_option(without_thoughts(raw), options)
+            if not letter:
+                trace.fall_back("no option in the answer")
+            text = letter or text
+        return Reply(text, raw)
+
+
+def clean_answer(raw: str) -> str:
+    """The answer in a reply: without thoughts, without ``Answer:`` before it, without quotes or marks around it; its first line where there are several."""
+    lines = [line.strip() for line in without_thoughts(raw).splitlines() if line.strip()]
+    for n, line in enumerate(lines):
+        said = _LEAD.sub("", line, count=1).strip().strip("*`").strip()
+        if not said and n + 1 < len(lines):
+            continue  # "Answer:" on a line of its own
+        for mark in "\"'":
+            if len(said) > 1 and said[0] == said[-1] == mark and mark not in said[1:-1]:
+                said = said[1:-1].strip()
+        return said
+    return ""
+
+
+def _with_options(question: Question, options: dict[str, str]) -> str:
+    """The question's words, with its options below them unless they stand in them."""
+    words = question.question.strip()
+    if all(re.search(rf"(?:^|\n)\s*\(?{letter}[).:]", words) for letter in options):
+        return words
+    return "\n".join([words, *(f"({letter}) {said}" for letter, said in options.items())])

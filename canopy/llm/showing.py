@@ -1,0 +1,90 @@
+"""Evidence as a language model is shown it: numbered regions in words, with images and frames as image parts where the model sees them."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from canopy.errors import MediaError
+from canopy.llm.prompting import Part
+from canopy.llm.roles import Shown, Trace
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+# What an image or frame is scaled down to: 640 x 360 are 222 of Qwen3-VL's tokens (20 x 11 cells of 32 pixels and two marks), the paper's figure for a frame.
+PIXELS = 640 * 360
+QUALITY = 85
+
+
+def show_evidence(evidence: Sequence[Shown], sees_media: bool, trace: Trace) -> list[str | Part]:
+    """Texts and image parts, region by region, in the given order.
+
+    A picture that cannot be decoded is left out, said so in its place and counted in the trace's notes; its words are shown all the same.
+    """
+    out: list[str | Part] = []
+    for number, region in enumerate(evidence, 1):
+        out.append(f"[{number}]{_about(region)} {region.words().strip() or '(no words)'}\n")
+        if sees_media and region.media:
+            out += _pictures(region, trace)
+    return out
+
+
+def _about(region: Shown) -> str:
+    if region.modality != "video":
+        return "" if region.modality == "text" else f" ({region.modality})"
+    lo, hi = region.span
+    return f" (video, {lo:.0f} to {hi:.0f} s)"
+
+
+def _pictures(region: Shown, trace: Trace) -> list[str | Part]:
+    try:
+        if region.modality == "image":
+            return [_part(encode_image(region.media)), "\n"]
+        if region.modality == "video" and region.times:
+            frames, missing = encode_frames(region.media, region.times)
+            if missing:
+                trace.note("frames that cannot be shown", missing)
+            shown = ", ".join(f"{time:.0f}" for time, _ in frames)
+            return [f"Frames at {shown} s:\n", *(_part(f) for _, f in frames), "\n"] if frames else []
+    except MediaError:
+        trace.note(f"{region.modality}s that cannot be shown")
+        return [f"(The {region.modality} itself cannot be shown.)\n"]
+    return []
+
+
+def _part(uri: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": uri}}
+
+
+@lru_cache(maxsize=512)
+def encode_image(path: str) -> str:
+    """An image file as a data URI of a JPEG of at most `PIXELS` pixels; raises MediaError where it cannot be decoded."""
+    from canopy.media.images import open_image
+
+    return encode_jpeg(open_image(Path(path)))
+
+
+@lru_cache(maxsize=64)
+def encode_frames(path: str, times: tuple[float, ...]) -> tuple[tuple[tuple[float, str], ...], int]:
+    """Frames of a video as (time asked for, data URI), and how many could not be had; raises MediaError where none can."""
+    from canopy.media.videos import iterate_frames
+
+    frames = tuple((f.asked, encode_jpeg(f.image)) for f in iterate_frames(Path(path), times, max_side=1280))
+    return frames, len(times) - len(frames)
+
+
+def encode_jpeg(image: Image) -> str:
+    """A picture as a data URI, scaled down to at most `PIXELS` pixels, its proportions kept."""
+    from PIL.Image import Resampling
+
+    shrink = min(1.0, (PIXELS / (image.width * image.height)) ** 0.5)
+    if shrink < 1:
+        image = image.resize((max(1, int(image.width * shrink)), max(1, int(image.height * shrink))), Resampling.BICUBIC)
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=QUALITY)
+    return "data:image/jpeg;base64," + base64.b64encode(out.getvalue()).decode()
