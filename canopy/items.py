@@ -120,7 +120,11 @@ class Annotation:
 
 @dataclass(slots=True)
 class Evidence:
-    """One kept region of one item: fragments ``[lo, hi)``, its score and depth in the item's hierarchy."""
+    """One kept region of one item: fragments ``[lo, hi)``, its score and depth in the item's hierarchy.
+
+    ``text``: what a compressor wrote in place of the region's words, empty where they stand as they are. ``times``: seconds of the frames to show
+    of a video region, where a system chose them; empty: evenly spaced.
+    """
 
     item_id: str
     lo: int
@@ -130,6 +134,7 @@ class Evidence:
     text: str = ""
     tokens: int = 0
     span: tuple[float, float] = field(default=(0.0, 0.0))
+    times: tuple[float, ...] = ()
 
 
 _CUES = pa.list_(pa.struct([("start", pa.float64()), ("end", pa.float64()), ("text", pa.string())]))

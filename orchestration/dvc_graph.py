@@ -188,9 +188,16 @@ def read_lock(workspace: Path) -> dict[str, Snapshot]:
 _LOCK_ERRORS = (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, KeyError, ValueError)
 
 
+class _LockLoader(yaml.SafeLoader):
+    """Reads numbers as DVC wrote them, by YAML 1.2: to PyYAML alone, 5e-05 is a string, and the parameter would read changed for ever."""
+
+
+_LockLoader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789"))
+
+
 @lru_cache(maxsize=8)
 def _parse_lock(text: bytes) -> Mapping[str, Snapshot]:
-    stages = yaml.safe_load(text.decode("utf-8"))["stages"]
+    stages = yaml.load(text.decode("utf-8"), _LockLoader)["stages"]  # a SafeLoader
     return {name: Snapshot(entry["cmd"], {d["path"]: d.get("md5") for d in entry.get("deps", ())},
                            {k: v for values in entry.get("params", {}).values() for k, v in values.items()},
                            {o["path"]: o.get("md5") for o in entry.get("outs", ())})

@@ -57,7 +57,7 @@ def select_workspace(option: Path | None = None) -> Path:
 
 
 def refresh(workspace: Path) -> Path:
-    """Bring a workspace's copies of the graph and its links to the code up to date; the checkout itself is left as it is."""
+    """Bring a workspace's copies of the graph, its links to the code and its parameters' names up to date; the checkout itself is left as it is."""
     root = code_root()
     if workspace == root or not (workspace / "canopy").is_symlink():
         return workspace
@@ -71,7 +71,24 @@ def refresh(workspace: Path) -> Path:
             link.unlink()
         if not link.is_symlink():
             link.symlink_to(root / name)
+    _complete(workspace / "params.yaml", root / "params.yaml")
     return workspace
+
+
+def _complete(params: Path, defaults: Path) -> None:
+    """Write the groups of parameters that a workspace made by an earlier version lacks, with their defaults: DVC reads them from the file."""
+    try:
+        held = yaml.safe_load(params.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return  # not there yet, or told by whoever reads it next
+    if not isinstance(held, dict):
+        return
+    offered = yaml.safe_load(defaults.read_text("utf-8"))
+    lacking = {k: v for k, v in offered.items() if k not in held and k != "benchmarks"}
+    inner = {k: {x: y for x, y in v.items() if x not in held[k]} for k, v in offered.items()
+             if k != "benchmarks" and isinstance(v, dict) and isinstance(held.get(k), dict)}
+    if lacking or any(inner.values()):
+        _edit(params, lambda document: [document.update(lacking), *(document[k].update(more) for k, more in inner.items())])
 
 
 def make_workspace(folder: Path, benchmarks: Mapping[str, Mapping[str, str]]) -> Path:

@@ -14,7 +14,7 @@ from canopy.evaluation.answering import Workbench
 from canopy.llm.roles import Trace
 from canopy.pipelines.tools import Searcher
 
-COLD_QUESTIONS = 5  # enough for a mean; every one of them encodes all nodes of k items
+COLD_QUESTIONS = 3  # enough for a mean; every one of them encodes all nodes of k items
 
 
 def time_retrieval(bench: Workbench, setting: str, k: int, branching: int, segment_seconds: float) -> dict[str, float]:

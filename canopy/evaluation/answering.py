@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from canopy.config import Answers, Config, Language
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
+from canopy.errors import DataError
 from canopy.evaluation.answer_gold import AnswerGold, Places, build_gold
 from canopy.folded import ITEMS, NEAR, Folded, read_folded
 from canopy.hierarchy.leaves import Leaves
@@ -155,22 +155,45 @@ def _own_rows(paths: Paths, benchmark: str, folded: Folded, ids: Sequence[str]) 
     return np.array([i in mine for i in ids], dtype=bool)
 
 
-def connect_readers(config: Config, paths: Paths, encoder: Any) -> dict[str, Roles]:
-    """The roles of every configured reader, by the reader's name; the first is ``language``'s.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A configured reader with all roles: one for every seed where its model draws its words, else one for all seeds (under the first)."""
+
+    name: str
+    label: str
+    kind: str
+    drawn: bool
+    by_seed: Mapping[int, Roles]
+
+    def roles(self, seeds: Sequence[int]) -> Roles:
+        """The roles that answer for these seeds."""
+        return self.by_seed[seeds[0]] if self.drawn else next(iter(self.by_seed.values()))
+
+
+def connect_readers(config: Config, paths: Paths, encoder: TrainableEncoder) -> dict[str, Reading]:
+    """Every configured reader by its name; the first is ``language``'s.
 
     Raises
     ------
     DataError
         Where two readers have one name, so that their rows could not be told apart.
+    ServerError
+        Where a server that is named cannot be used.
     """
-    from canopy.errors import DataError
-    from canopy.llm.connect import connect_roles
-
-    found: dict[str, Roles] = {}
-    languages: list[Language] = [config.language, *config.answers.readers]
-    for language in languages:
-        roles = connect_roles(language, encoder, paths.work("llm"))
-        if roles.reader.name in found:
-            raise DataError(f"params.yaml: answers.readers: two readers are called {roles.reader.name!r}; give each another model")
-        found[roles.reader.name] = roles
+    found: dict[str, Reading] = {}
+    for language in (config.language, *config.answers.readers):
+        reading = _connect(language, config.answers.seeds, paths, encoder)
+        if reading.name in found:
+            raise DataError(f"params.yaml: answers.readers: two readers are called {reading.name!r}; give each another model")
+        found[reading.name] = reading
     return found
+
+
+def _connect(language: Language, seeds: Sequence[int], paths: Paths, encoder: TrainableEncoder) -> Reading:
+    from canopy.llm.connect import connect_roles
+    from canopy.llm.plain import plain_roles
+
+    roles = connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), seeds[0])
+    drawn = roles.kind == "llm" and language.temperature > 0
+    others = {s: connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), s) for s in seeds[1:]} if drawn else {}
+    return Reading(roles.reader.name, roles.label, roles.kind, drawn, {seeds[0]: roles, **others})

@@ -21,7 +21,7 @@ class Journal:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self._lock = path, threading.Lock()
         self._place: dict[Key, tuple[int, int]] = {}
-        self._file = open(path, "a+b")  # noqa: SIM115: held open for as long as the run appends
+        self._file = open(path, "a+b")  # noqa: SIM115
         self._file.seek(0)
         at = 0
         for line in self._file:

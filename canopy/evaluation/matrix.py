@@ -22,14 +22,19 @@ SWEEP_ROUNDS = frozenset({"canopy", "canopy-lookahead"})
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run over all questions: a system of one size, with one reader, over one corpus setting. ``answers`` holds the sizes it was made with."""
+    """One run over all questions: a system of one size, with one reader, over one corpus setting.
+
+    ``seeds``: for which its answers hold: all of them at once where nothing is drawn while answering, else one. ``answers``: the sizes it was made with.
+    """
 
     reader: str
+    seeds: tuple[int, ...]
     spec: SystemSpec
     setting: str
     variant: str
     system: System
     answers: Answers
+    drawn: bool = False
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -43,7 +48,7 @@ class Cell:
 
     def key(self, question_id: str) -> tuple[str, ...]:
         """What names an answer in the journal."""
-        return self.reader, self.spec.name, self.setting, self.variant, question_id
+        return self.reader, str(self.seeds[0]) if self.drawn else "", self.spec.name, self.setting, self.variant, question_id
 
 
 def settings_of(spec: SystemSpec, settings: Sequence[str]) -> list[str]:
@@ -67,10 +72,17 @@ def variants_of(spec: SystemSpec, setting: str, answers: Answers) -> Iterator[tu
         yield name, system, answers
 
 
-def plan(specs: Sequence[SystemSpec], readers: Iterable[str], settings: Sequence[str], answers: Answers) -> list[Cell]:
-    """All cells, in the order in which tables list them."""
-    return [Cell(reader, spec, setting, variant, system, sized) for reader in readers for spec in specs for setting in settings_of(spec, settings)
-            for variant, system, sized in variants_of(spec, setting, answers)]
+def plan(specs: Sequence[SystemSpec], reader: str, settings: Sequence[str], answers: Answers, *, drawn: bool = False) -> list[Cell]:
+    """All cells of one reader, in the order in which tables list them.
+
+    Parameters
+    ----------
+    drawn : bool
+        Whether the reader's model draws its words (a temperature above 0), so that every seed answers anew.
+    """
+    by_seed = [(s,) for s in dict.fromkeys(answers.seeds)] if drawn else [tuple(dict.fromkeys(answers.seeds))]
+    return [Cell(reader, seeds, spec, setting, variant, system, sized, drawn) for spec in specs for setting in settings_of(spec, settings)
+            for variant, system, sized in variants_of(spec, setting, answers) for seeds in by_seed]
 
 
 def do_all(tasks: Sequence[T], do: Callable[[T], None], workers: int) -> None:
@@ -116,7 +128,7 @@ class _Pool(Generic[T]):
                 return
             try:
                 self._do(task)
-            except BaseException as e:  # noqa: BLE001: it is raised in the thread that waits
+            except BaseException as e:  # it is raised in the thread that waits
                 self._errors.append(e)
                 self._stop.set()
 

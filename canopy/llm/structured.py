@@ -29,8 +29,9 @@ class Strict(BaseModel):
 
 def without_thoughts(text: str) -> str:
     """A reply without what a reasoning model thought before it; nothing where it was cut off while thinking."""
-    said = text.rsplit("</think>", 1)[-1]  # some servers leave the opening tag in the prompt
-    return said.split("<think>", 1)[0].strip()
+    if "</think>" in text:  # some servers leave the opening tag in the prompt
+        return text.rsplit("</think>", 1)[1].strip()
+    return "" if text.lstrip().startswith("<think>") else text.strip()
 
 
 def find_object(text: str) -> dict[str, Any]:

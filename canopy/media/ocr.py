@@ -50,7 +50,7 @@ def threads() -> int:
 def _engine() -> Any:
     """The one engine of this process; nothing is downloaded and nothing is printed.
 
-    The direction classifier stays off (``use_cls``): it turns upright lines of few letters upside down.
+    The classifier of upside-down lines stays off (``use_cls``): pictures come upright.
 
     Raises
     ------

@@ -25,7 +25,7 @@ def frames_of(region: Evidence, share: float = 1.0) -> tuple[float, ...]:
 
 
 def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) -> list[Shown]:
-    """Regions as the reader sees them; video regions with their frames' times.
+    """Regions as the reader sees them; video regions with their frames' times (their own where a system chose them).
 
     With ``frame_density`` a question's frames are the same in number, and go to video regions in proportion to their rank by score: the best gets up to
     twice the density, the worst none beyond its first.
@@ -34,8 +34,8 @@ def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) ->
     place = {v: n for n, v in enumerate(videos)}
     out = []
     for r in regions:
-        times: tuple[float, ...] = ()
-        if tools.library.item(r.item_id).modality == "video":
+        times = r.times
+        if tools.library.item(r.item_id).modality == "video" and not times:
             key = (r.score, r.item_id, r.lo)
             share = 2.0 * place[key] / (len(videos) - 1) if options.frame_density and len(videos) > 1 else 1.0
             times = frames_of(replace(r, span=tools.library.leaves(r.item_id).span(r.lo, r.hi)), share)

@@ -58,11 +58,17 @@ class Library:
         return found
 
     def show(self, region: Evidence, times: Sequence[float] = ()) -> Shown:
-        """A region as roles see it."""
+        """A region as roles see it; what a compressor wrote in its place is shown as a text without title or picture."""
         item, leaves = self._items[region.item_id], self.leaves(region.item_id)
-        file = media_file(item, self._media)
-        return Shown(item.id, item.modality, item.title, region.lo, region.hi, region.text or region_text(item, leaves, region.lo, region.hi),
-                     region.score, str(file.absolute()) if file else "", leaves.span(region.lo, region.hi), tuple(times))
+        if region.text:
+            return Shown(item.id, "text", "", region.lo, region.hi, region.text, region.score, "", leaves.span(region.lo, region.hi))
+        return Shown(item.id, item.modality, item.title, region.lo, region.hi, region_text(item, leaves, region.lo, region.hi), region.score,
+                     self.picture(item.id), leaves.span(region.lo, region.hi), tuple(times))
+
+    def picture(self, item_id: str) -> str:
+        """Full path of an image's or video's file, empty where there is none."""
+        file = media_file(self._items[item_id], self._media)
+        return str(file.absolute()) if file else ""
 
 
 class Searcher:

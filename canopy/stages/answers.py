@@ -7,8 +7,9 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -20,13 +21,13 @@ from canopy.errors import CanopyError, DataError, ServerError
 from canopy.evaluation.answer_rows import ANSWER_SCHEMA, ROUND_SCHEMA, Scorekeeper, calls_of, seconds_of
 from canopy.evaluation.answer_summary import compare_systems, flat
 from canopy.evaluation.answer_timings import summarise_seconds, time_retrieval
-from canopy.evaluation.answering import Workbench, connect_readers, open_workbench
+from canopy.evaluation.answering import Reading, Workbench, connect_readers, open_workbench
 from canopy.evaluation.journal import Journal
 from canopy.evaluation.matrix import Cell, do_all, plan, sample_by_seed, settings_of
 from canopy.evaluation.official.base import official_metric
 from canopy.gold.selection import draw
 from canopy.items import Question
-from canopy.llm.roles import Roles, Trace
+from canopy.llm.roles import Trace
 from canopy.pipelines.availability import describe_needs, find_obstacles
 from canopy.pipelines.base import SystemSpec, all_systems, find_systems
 from canopy.progress import progress
@@ -34,6 +35,7 @@ from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 
+BySeed = Mapping[int, Sequence[str]]  # ids of the questions that each seed asks
 FACTS = frozenset({"hotpotqa", "two_wiki"})  # adapters whose official scores include supporting facts
 
 
@@ -56,10 +58,10 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     bench = open_workbench(config, paths, benchmark)
     readers = connect_readers(config, paths, bench.f0)
     wanted = find_systems(settings.systems) if settings.systems else list(all_systems().values())
-    obstacles = {name: {s.name: find_obstacles(s, bench.situation(roles.kind == "llm")) for s in wanted} for name, roles in readers.items()}
+    obstacles = {name: {s.name: find_obstacles(s, bench.situation(r.kind == "llm")) for s in wanted} for name, r in readers.items()}
     # Where a benchmark's own corpus is all there is, its rows are those of the unified corpus: the same items are searched.
     searched = [s for s in settings.settings if s != "own" or not (bench.same_corpus and "unified" in settings.settings)]
-    cells = [c for name in readers for c in plan([s for s in wanted if not obstacles[name][s.name]], [name], searched, settings)]
+    cells = [c for r in readers.values() for c in plan([s for s in wanted if not obstacles[r.name][s.name]], r.name, searched, settings, drawn=r.drawn)]
     ids = [q.id for q in bench.questions]
     by_seed = sample_by_seed(ids, settings.seeds, (lambda seed: [q.id for q in draw(bench.questions, settings.questions, seed)]) if settings.questions else None)
     tracker.log_params({"reader": ", ".join(r.label for r in readers.values()), "systems": len({c.spec.name for c in cells}), "settings": ", ".join(settings.settings),
@@ -69,7 +71,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     work = paths.work("answers")
     journal = Journal(work / f"{benchmark}-{fingerprint(config, paths, benchmark)}.jsonl")
     try:
-        _answer_all(cells, bench, readers, keeper, journal, {i for s in by_seed.values() for i in s}, config, benchmark)
+        _answer_all(cells, bench, readers, keeper, journal, by_seed, config, benchmark)
         listed = describe_systems(wanted, obstacles, bench, readers, config, benchmark, metric, by_seed)
         with replace_directory(paths.output("answers", benchmark)) as out:
             rows, notes = _write(out, cells, bench, journal, by_seed, "own" in settings.settings and "own" not in searched)
@@ -104,12 +106,12 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     return seen.hexdigest()[:16]
 
 
-def _answer_all(cells: Sequence[Cell], bench: Workbench, readers: dict[str, Roles], keeper: Scorekeeper, journal: Journal, asked: set[str], config: Config,
-                benchmark: str) -> None:
-    questions = [q for q in bench.questions if q.id in asked]
-    tools = {id(c): bench.tools(c.setting, readers[c.reader], c.answers) for c in cells}
-    tasks = [(c, q) for c in cells for q in questions if c.key(q.id) not in journal]
-    total = len(cells) * len(questions)
+def _answer_all(cells: Sequence[Cell], bench: Workbench, readers: dict[str, Reading], keeper: Scorekeeper, journal: Journal,
+                by_seed: BySeed, config: Config, benchmark: str) -> None:
+    tools = {id(c): bench.tools(c.setting, readers[c.reader].roles(c.seeds), c.answers) for c in cells}
+    wanted = [(c, q) for c in cells for q in _asked(c, bench, by_seed)]
+    tasks = [(c, q) for c, q in wanted if c.key(q.id) not in journal]
+    total = len(wanted)
     with progress(f"answers {benchmark}", total, "answers") as advance:
         advance(total - len(tasks))
 
@@ -131,24 +133,30 @@ def _answer_all(cells: Sequence[Cell], bench: Workbench, readers: dict[str, Role
         do_all(tasks, do, config.language.concurrency if any(r.kind == "llm" for r in readers.values()) else 1)
 
 
+def _asked(cell: Cell, bench: Workbench, by_seed: BySeed) -> list[Question]:
+    """The questions that a cell answers, in the benchmark's order."""
+    drawn = {q for seed in cell.seeds for q in by_seed[seed]}
+    return [q for q in bench.questions if q.id in drawn]
+
+
 def _stopped(error: CanopyError, cell: Cell, question: Question, finished: int, benchmark: str) -> CanopyError:
     kind = next(k for k in (ServerError, DataError, CanopyError) if isinstance(error, k))
     return kind(f"answers@{benchmark}: {cell.spec.name} ({cell.setting}) stopped at question {question.id}: {error}; {finished} finished answers are kept, and "
                 "the next run goes on from there")
 
 
-def _write(out: Path, cells: Sequence[Cell], bench: Workbench, journal: Journal, by_seed: Any, copy_own: bool) -> tuple[list[dict[str, Any]], dict[str, int]]:
+def _write(out: Path, cells: Sequence[Cell], bench: Workbench, journal: Journal, by_seed: BySeed, copy_own: bool) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Write both tables, a row group a cell; returns the answers' rows without their evidence, and counts for people."""
     kept, counts = [], dict.fromkeys(("cap_cut", "fallbacks", "calls"), 0)
     with pq.ParquetWriter(out / "answers.parquet", ANSWER_SCHEMA, compression="zstd") as answers, \
             pq.ParquetWriter(out / "rounds.parquet", ROUND_SCHEMA, compression="zstd") as rounds:
         for cell in cells:
-            held = {q: journal.get(cell.key(q))["row"] for q in dict.fromkeys(i for s in by_seed.values() for i in s)}
+            held = {q.id: journal.get(cell.key(q.id))["row"] for q in _asked(cell, bench, by_seed)}
             for setting in (cell.setting, *(("own",) if copy_own and cell.setting == "unified" else ())):
                 columns = {**cell.columns, "setting": setting}
-                made = [{"question_id": q, **columns, "seed": seed, **cell.sizes, **held[q]} for seed, drawn in by_seed.items() for q in drawn]
+                made = [{"question_id": q, **columns, "seed": seed, **cell.sizes, **held[q]} for seed in cell.seeds for q in by_seed[seed]]
                 answers.write_table(pa.Table.from_pylist([{k: v for k, v in r.items() if k != "steps"} for r in made], schema=ANSWER_SCHEMA))
-                steps = [{"question_id": q, **columns, **step} for q in _in_order(bench, held) for step in held[q]["steps"]]
+                steps = [{"question_id": q, **columns, **step} for q in held for step in held[q]["steps"]]
                 rounds.write_table(pa.Table.from_pylist(steps, schema=ROUND_SCHEMA))
                 kept += [{k: v for k, v in r.items() if k not in ("steps", "evidence", "prediction")} for r in made]
             counts["cap_cut"] += sum(r["cap_cut"] for r in held.values())
@@ -157,12 +165,8 @@ def _write(out: Path, cells: Sequence[Cell], bench: Workbench, journal: Journal,
     return kept, counts
 
 
-def _in_order(bench: Workbench, held: dict[str, Any]) -> Iterator[str]:
-    return (q.id for q in bench.questions if q.id in held)
-
-
-def describe_systems(wanted: Sequence[SystemSpec], obstacles: dict[str, dict[str, list[str]]], bench: Workbench, readers: dict[str, Roles], config: Config,
-                     benchmark: str, metric: Any, by_seed: Any) -> dict[str, Any]:
+def describe_systems(wanted: Sequence[SystemSpec], obstacles: dict[str, dict[str, list[str]]], bench: Workbench, readers: dict[str, Reading], config: Config,
+                     benchmark: str, metric: ModuleType, by_seed: BySeed) -> dict[str, Any]:
     """What systems.json says: who read, what was asked, and of every system with which readers and in which settings it ran, or why not."""
     settings = config.answers.settings
 

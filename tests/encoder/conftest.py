@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,18 @@ def write_media(folder: Path) -> Path:
     Image.new("RGB", (300, 20), (200, 40, 40)).save(folder / "bar.png")
     write_film(folder / "film.mp4", 95, ((250, 20, 20), (20, 250, 20), (20, 20, 250)))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The tiny model's products are too small to share: threads that wait for each other on a busy machine take a hundred times as long."""
+    import torch
+
+    threads = torch.get_num_threads()
+    if request.path.name.startswith("test_qwen3_vl"):
+        torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

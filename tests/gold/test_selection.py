@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
 import pytest
 
-from canopy.config import Select
+from canopy.config import Config, Select
 from canopy.errors import DataError
 from canopy.gold.coverage import coverage_metrics, coverage_table
 from canopy.gold.expected import EXPECTED, compare_counts
 from canopy.gold.selection import asked_for, kept, located_questions
-from canopy.items import Question
+from canopy.items import Annotation, Item, Question, write_annotations, write_items, write_questions
+from canopy.stages import gold_spans
+from canopy.stages.base import NullTracker, Paths, StageResult
+from canopy.validation.checker import RuleValidator
 
 QUESTIONS = [Question(f"b/{n}", "b", "Why?", type=("bridge", "comparison")[n % 2], split=("train", "dev")[n % 3 == 0]) for n in range(40)]
 
@@ -67,3 +74,35 @@ def test_coverage_adds_up_by_modality_and_question() -> None:
                      {"of": "questions", "located": 3, "whole item": 2, "none": 35, "pseudo": 1}]
     assert coverage_metrics(table) == {"located_text": 3, "whole_text": 3, "located_image": 0, "whole_image": 1, "located_questions": 3,
                                        "whole_questions": 2, "questions_without_gold": 35}
+
+
+def test_the_stage_goes_on_with_the_selected_and_says_what_it_found(tmp_path: Path) -> None:
+    items = [Item(f"b/{n}", "b", "text", text=f"Number {n} stands here. It is the {n}th of its kind.", source=f"page {n}") for n in range(12)]
+    questions = [Question(f"b/q{n}", "b", f"Where does number {n} stand?", ("here",), split=("dev", "train")[n % 4 == 0]) for n in range(12)]
+    said = [Annotation(q.id, items[n].id, *(("item",) if n == 1 else ("chars", ((0, 20),)))) for n, q in enumerate(questions) if n != 2]
+    source = Paths(tmp_path).output("benchmark", "b")
+    for write, name, rows in ((write_items, "items", items), (write_questions, "questions", questions), (write_annotations, "annotations", said)):
+        write(source / f"{name}.parquet", rows)
+
+    def run(**select: object) -> tuple[list[str], StageResult]:
+        (source / "select.json").write_text(json.dumps(select), "utf-8")
+        config = Config.model_validate({"benchmarks": {"b": {"adapter": "hotpotqa", "path": "raw"}}})
+        result = gold_spans.run(config, Paths(tmp_path), NullTracker(), RuleValidator(), benchmark="b")
+        out = Paths(tmp_path).output("gold_spans", "b")
+        chosen = pq.read_table(out / "splits.parquet")["question_id"].to_pylist()
+        assert set(pq.read_table(out / "gold.parquet")["question_id"].to_pylist()) <= set(chosen) and result.files[-1] == "examples.html"
+        return chosen, result
+
+    assert len(run()[0]) == 12
+    dev = [q.id for q in questions if q.split == "dev"]
+    chosen, result = run(splits=["dev"])
+    assert chosen == dev and result.metrics["questions_read"] == 12 and result.metrics["questions_without_gold"] == 1
+    assert result.tables["expected"][1] == {"what": "dev questions", "published": 7_405, "source": "the release", "found": 9}
+    assert run(splits=["dev"], keep="located")[0] == [q for q in dev if q not in ("b/q1", "b/q2")]
+    few, result = run(splits=["dev"], keep="located", limit=3)
+    assert len(few) == 3 and "3 of 12 questions are selected." in result.notes and any("7,405 expected" in n for n in result.notes)
+    with pytest.raises(DataError, match=r"params.yaml: benchmarks.b.select.splits: no question has 'test'"):
+        run(splits=["test"])
+    (source / "select.json").write_text("{", "utf-8")
+    with pytest.raises(DataError, match=r"select.json: not a selection .*--force benchmark"):
+        gold_spans.read_selection(source, Select())

@@ -63,6 +63,22 @@ def test_a_folder_of_documents_gets_a_workspace_that_dvc_can_use(tmp_path: Path)
     assert (folder / "dvc.yaml").read_bytes() == (ROOT / "dvc.yaml").read_bytes()
 
 
+def test_a_workspace_of_an_earlier_version_gets_the_parameters_it_lacks(tmp_path: Path) -> None:
+    folder = make_workspace(tmp_path / "w", benchmarks_at(native(tmp_path / "notes"), []))
+    whole = load_config(folder / "params.yaml")
+    lines = (folder / "params.yaml").read_text().splitlines(keepends=True)
+    (folder / "params.yaml").write_text("".join(x.replace("branching: 2", "branching: 3").replace(", segmentation: fixed", "") for x in lines
+                                                if not x.startswith("corpus:")))
+    assert "corpus:" not in (folder / "params.yaml").read_text()
+    select_workspace(folder)
+    told = (folder / "params.yaml").read_text()
+    assert "fold_exact: true" in told and "branching: 3, segment_seconds: 30.0, segmentation: fixed" in told and "# lambda of the preference loss" in told
+    made = load_config(folder / "params.yaml")
+    assert made == whole.model_copy(update={"hierarchy": whole.hierarchy.model_copy(update={"branching": 3})})
+    (folder / "params.yaml").write_text("{")
+    assert select_workspace(folder) == folder.resolve()
+
+
 def test_bytecode_beside_the_linked_code_changes_no_hash(tmp_path: Path) -> None:
     from orchestration.dvc_graph import read_graph
 

@@ -1,0 +1,69 @@
+"""Models that baselines load themselves: from a folder, once a process, whatever number of systems and threads use them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from canopy.errors import DataError
+
+T = TypeVar("T")
+_lock = threading.Lock()
+_held: dict[tuple[Path, Callable[..., Any]], Any] = {}
+
+
+def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -> T:
+    """A model, loaded when it is first asked for.
+
+    Parameters
+    ----------
+    key : str
+        Of ``answers.models`` in params.yaml.
+    models : mapping
+        Keys to folders that are there (`canopy.pipelines.tools.Tools.models`).
+    load : callable
+        Makes the model of its folder; the same folder and callable give the same model.
+
+    Raises
+    ------
+    DataError
+        Where there is no such folder, or what is in it cannot be loaded.
+    """
+    folder = models.get(key)
+    if folder is None:
+        raise DataError(f"params.yaml: answers.models.{key} names no model that is here; `canopy evaluate --list` says what to download")
+    folder = Path(folder)
+    with _lock:
+        if (folder, load) not in _held:
+            try:
+                _held[folder, load] = load(folder)
+            except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as e:
+                raise DataError(f"answers.models.{key}: {folder}: cannot be loaded ({type(e).__name__}: {' '.join(str(e).split())[:200]}); it must be the "
+                                "folder of a checkpoint: config.json, the weights, and the tokenizer's files") from None
+        return _held[folder, load]
+
+
+def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
+    """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the GPU where there is one.
+
+    Nothing is fetched, and no code that a folder brings along is run.
+    """
+    from canopy.encoder.vision_imports import prepare_torchvision
+
+    prepare_torchvision()
+    import torch
+    import transformers
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        model = getattr(transformers, kind).from_pretrained(folder, local_files_only=True, trust_remote_code=False, dtype=torch.float32)
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+    return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+
