@@ -261,14 +261,26 @@ class Config(_Frozen):
     promotion: Promotion = Promotion()
 
 
-def _resolve_model(raw: Any, folder: Path) -> Any:
-    """``encoder.model`` as a full path where it is a folder's: a process that is started elsewhere must find the same one."""
-    encoder = raw.get("encoder") if isinstance(raw, dict) else None
-    given = encoder.get("model") if isinstance(encoder, dict) else None
-    if not isinstance(given, str) or not given.strip():
+def _resolve_folders(raw: Any, folder: Path) -> Any:
+    """Folders of models and tokenizers as full paths: a process that is started elsewhere must find the same ones.
+
+    They stand in ``encoder.model``, in ``language.tokenizer`` and in that of each of ``answers.readers``.
+    """
+    if not isinstance(raw, dict):
         return raw
+    found = {**raw, "encoder": _resolve(raw.get("encoder"), "model", folder), "language": _resolve(raw.get("language"), "tokenizer", folder)}
+    answers = raw.get("answers")
+    if isinstance(answers, dict) and isinstance(readers := answers.get("readers"), list):
+        found["answers"] = {**answers, "readers": [_resolve(r, "tokenizer", folder) for r in readers]}
+    return {k: v for k, v in found.items() if k in raw}
+
+
+def _resolve(settings: Any, key: str, folder: Path) -> Any:
+    given = settings.get(key) if isinstance(settings, dict) else None
+    if not isinstance(given, str) or not given.strip():
+        return settings
     place = folder / Path(given.strip()).expanduser()
-    return {**raw, "encoder": {**encoder, "model": str(place.resolve())}} if place.is_dir() else raw
+    return {**settings, key: str(place.resolve())} if place.is_dir() else settings
 
 
 def load_config(path: Path) -> Config:
@@ -281,7 +293,7 @@ def load_config(path: Path) -> Config:
     """
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Config.model_validate(_resolve_model(raw or {}, path.parent))
+        return Config.model_validate(_resolve_folders(raw or {}, path.parent))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; `canopy run` makes one from the defaults") from None
     except (yaml.YAMLError, UnicodeDecodeError) as e:

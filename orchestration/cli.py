@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from canopy.errors import CanopyError, DataError
+from canopy.errors import CanopyError
+from orchestration.cli_shared import Workspace, split_names, stoppable, workspace_of
 from orchestration.environment import prepare_environment
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ app = typer.Typer(
 
 The way through: `canopy run` (data, training, index, report, registration), `canopy promote`, `canopy compress "a question"` or
 `canopy serve`. After any change to data, parameters or code, `canopy run` again: it reruns what the change made stale and nothing else.""")
-
-Workspace = Annotated[Path | None, typer.Option("--workspace", envvar="CANOPY_WORKSPACE", metavar="DIR", help=(
-    "Folder with dvc.yaml, params.yaml and data/. Unless said: the current folder where it is one, else the checkout."))]
-
 
 @app.command()
 def run(
@@ -62,15 +57,15 @@ def run(
 
     `canopy run --params params/qwen3_vl.yaml --set encoder.model=~/models/Qwen3-VL-Embedding-2B` — the paper's encoder, on a GPU
     """
-    root = _workspace(data, _split([benchmarks]), workspace)
+    root = workspace_of(data, split_names([benchmarks]), workspace)
     from orchestration.sweep import sweep
     from orchestration.workspace import read_overlay, set_params
 
     console = Console()
     set_params(root, [*(pair for file in params or [] for pair in read_overlay(file)), *(assign or [])])
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
-    with _stoppable():
-        done = sweep(root, select=_split(select or []), force=_split(force or []), console=console)
+    with stoppable():
+        done = sweep(root, select=split_names(select or []), force=split_names(force or []), console=console)
     _conclude(root, done, console)
 
 
@@ -93,9 +88,9 @@ def demo(
     from orchestration.registry import CHALLENGER, CHAMPION
     from orchestration.sweep import sweep
 
-    root, console = _workspace(data, _split([benchmarks]), workspace), Console()
+    root, console = workspace_of(data, split_names([benchmarks]), workspace), Console()
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
-    with _stoppable():
+    with stoppable():
         done = sweep(root, console=console)
         verdict = promote(root, export=lambda version: bundle_of(root, version))
         show_verdict(verdict)
@@ -162,36 +157,6 @@ def doctor(workspace: Workspace = None) -> None:
         raise typer.Exit(1)
 
 
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Ctrl-C, and what counts as one, ends the command with a word about what is kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        Console(stderr=True).print("stopped; what was finished is kept, and `canopy run` goes on from there", style="yellow")
-        raise typer.Exit(130) from None
-
-
-def _split(lists: list[str]) -> list[str]:
-    return [name for text in lists for name in re.split(r"[,\s]+", text) if name]
-
-
-def _workspace(data: Path | None, names: list[str], option: Path | None) -> Path:
-    """The workspace that a run's options mean; made where it is not there yet."""
-    from canopy.config import load_config
-    from orchestration.workspace import benchmarks_at, make_workspace, select_workspace, workspace_for
-
-    if data is None and not names:
-        return select_workspace(option)
-    if data is None:
-        root = select_workspace(option)
-        if set(names) == set(load_config(root / "params.yaml").benchmarks):
-            return root
-        raise DataError(f"--benchmarks {','.join(names)}: say where their release files are with --data DIR")
-    found = benchmarks_at(data, names)
-    return make_workspace(option or workspace_for(found), found)
-
-
 def _conclude(root: Path, done: Sweep, console: Console, next_steps: Sequence[str] = ()) -> None:
     """The summary table of the report, what was done, and where to look next."""
     from orchestration.stage import read_summary
@@ -223,12 +188,13 @@ def _conclude(root: Path, done: Sweep, console: Console, next_steps: Sequence[st
 def main() -> None:
     """Run the program; an error that a user can act on is one red line and exit code 1."""
     prepare_environment()
-    from orchestration import cli_data, cli_import, cli_model
+    from orchestration import cli_data, cli_evaluate, cli_import, cli_model
     from orchestration.processes import end_like_ctrl_c
 
     cli_model.register(app)
     cli_data.register(app)
     cli_import.register(app)
+    cli_evaluate.register(app)
     end_like_ctrl_c()
     try:
         app()

@@ -302,6 +302,12 @@ def checkout_stage(workspace: Path, name: str) -> bool:
         return _patiently(checkout)
 
 
+def cache_folder(workspace: Path) -> Path:
+    """The folder of DVC's cache, wherever the workspace's settings put it."""
+    with _open(workspace) as repo:
+        return Path(repo.config["cache"].get("dir") or workspace / ".dvc" / "cache").resolve()
+
+
 def _commit_lock(workspace: Path) -> FileLock:
     folder = workspace / ".canopy"
     folder.mkdir(exist_ok=True)

@@ -171,19 +171,30 @@ class Compressor:
                 owners: Sequence[int]) -> list[ItemEvidence]:
         if not targets:
             return []
-        forest, offsets = join_trees([t.tree for t in targets])
-        kept = refine(forest, np.concatenate([t.scores for t in targets]))
+        kept = _keep(targets, [jobs[n] for n in owners])
         words = [item_words(t.item, t.leaves) for t in targets]
         counted = self._encoder.count_tokens([text for once, each in words for text in (once, *each)])
         out, start = [], 0
         for number, (target, (once, each)) in enumerate(zip(targets, words, strict=True)):
             tokens = counted[start:start + 1 + len(each)]
             start += 1 + len(each)
-            mine = np.flatnonzero(kept[offsets[number]:offsets[number + 1]])
             job = jobs[owners[number]]
-            out.append(describe(target.item, target.leaves, target.tree, target.scores, mine, once, each, tokens,
+            out.append(describe(target.item, target.leaves, target.tree, target.scores, kept[number], once, each, tokens,
                                 fragments=isinstance(job, CompressJob) and job.fragments))
         return out
+
+
+def _keep(targets: Sequence[_Target], jobs: Sequence[Job]) -> list[np.ndarray]:
+    """Nodes that each target's own job keeps of it; targets under the same rule are refined together."""
+    rules = [(j.rule, j.margin) if isinstance(j, CompressJob) else ("parent", 0.0) for j in jobs]
+    kept: list[np.ndarray] = [np.zeros(0, dtype=np.int64) for _ in targets]
+    for rule, margin in dict.fromkeys(rules):
+        members = [n for n, r in enumerate(rules) if r == (rule, margin)]
+        forest, offsets = join_trees([targets[n].tree for n in members])
+        chosen = refine(forest, np.concatenate([targets[n].scores for n in members]), rule=rule, margin=margin)
+        for place, n in enumerate(members):
+            kept[n] = np.flatnonzero(chosen[offsets[place]:offsets[place + 1]])
+    return kept
 
 
 def read_chars(item: Item) -> int:

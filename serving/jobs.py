@@ -22,6 +22,8 @@ class CompressJob:
     k: int = 5
     branching: int | None = None
     fragments: bool = False
+    rule: Literal["parent", "lookahead"] = "parent"
+    margin: float = 0.0
     kind: Literal["compress"] = "compress"
 
 

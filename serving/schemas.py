@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from canopy.config import Options
 from canopy.items import Modality
 
 MAX_ITEMS = 200
@@ -36,6 +37,7 @@ class CompressRequest(_Question):
     through title, caption and ``cues``.
 
     ``branching`` is B of the hierarchy; another value than the store's means that known items are encoded anew.
+    ``rule`` says which regions are kept (`canopy.refinement.refine`): the paper's ``parent``, or ``lookahead`` with its ``margin``.
     ``fragments`` asks for every fragment's text, kept or not, so that a page can show what was dropped.
     """
 
@@ -43,11 +45,15 @@ class CompressRequest(_Question):
     items: list[Any] | None = Field(None, max_length=MAX_ITEMS)
     k: int | None = Field(None, ge=1, le=MAX_ITEMS)
     branching: int | None = Field(None, ge=2, le=64)
+    rule: Literal["parent", "lookahead"] = "parent"
+    margin: float | None = Field(None, ge=0, le=2, allow_inf_nan=False, description="of `lookahead` only; default 0.01")
     fragments: bool = False
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> CompressRequest:
         named, raw = self.item_ids or [], self.items or []
+        if self.margin is not None and self.rule == "parent":
+            raise ValueError("`margin` belongs to the rule `lookahead`; the rule `parent` has none")
         if self.k is not None and (named or raw):
             raise ValueError("give either `k` or items, not both")
         given = [f"`{n}`" for n in ("item_ids", "items") if getattr(self, n) is not None]
@@ -59,6 +65,12 @@ class CompressRequest(_Question):
             twice = sorted({i for i in named if named.count(i) > 1})
             raise ValueError(f"item ids named twice: {', '.join(twice[:10])}")
         return self
+
+    def margin_used(self) -> float:
+        """The margin that the rule is run with: the one given, else the pipeline's default; 0 under ``parent``."""
+        if self.rule == "parent":
+            return 0.0
+        return Options().lookahead_margin if self.margin is None else self.margin
 
 
 class RetrieveRequest(_Question):

@@ -153,7 +153,7 @@ class Canopy:
         if errors and not items and not request.item_ids:
             return _refuse(422, "none of the items can be used", errors=[e.model_dump() for e in errors])
         job = CompressJob(request.question, tuple(request.item_ids or ()), tuple(items), request.k or DEFAULT_K,
-                          request.branching, request.fragments)
+                          request.branching, request.fragments, request.rule, request.margin_used())
         outcome = await self._ask(job)
         if outcome.error:
             return await self._fail(outcome)

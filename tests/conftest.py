@@ -12,7 +12,7 @@ for name in ("DAGSTER_DISABLE_TELEMETRY", "MLFLOW_DISABLE_TELEMETRY", "BENTOML_D
 os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # What a user set for a service of theirs must not reach the services that tests start; nor must a proxy stand before loopback.
-for name in ("CANOPY_API_KEY", "CANOPY_WORKSPACE", "CANOPY_BUNDLE", "BENTOML_HOME"):
+for name in ("CANOPY_API_KEY", "CANOPY_WORKSPACE", "CANOPY_BUNDLE", "BENTOML_HOME", "CANOPY_LLM_BASE_URL", "CANOPY_LLM_MODEL", "CANOPY_LLM_API_KEY"):
     os.environ.pop(name, None)
 for name in ("NO_PROXY", "no_proxy"):
     os.environ[name] = ",".join(x for x in (os.environ.get(name, ""), "127.0.0.1,localhost") if x)

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import importlib
 import json
+import os
 import re
 import sys
 import unicodedata
@@ -29,6 +30,7 @@ MAX_JSON_BYTES = 16 << 30
 MAX_LINE_BYTES = 64 << 20
 # A .gz that unpacks to more than this, and to more than two hundred times its size, is a bomb (text packs five- to twentyfold).
 MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 1 << 30, 200
+MAX_PACKED_LINE_BYTES = 512 << 20
 _STRUCTURE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError, OSError)
 
 
@@ -194,7 +196,9 @@ def load_json(path: Path) -> Any:
     """A whole JSON file. DataError names the file and the place where it is cut, not UTF-8, or nested too deeply."""
     try:
         with open(path, "rb") as f:
-            data = f.read(MAX_JSON_BYTES)
+            if os.fstat(f.fileno()).st_size > MAX_JSON_BYTES:
+                raise DataError(f"{path}: larger than {MAX_JSON_BYTES >> 30} GiB: not a release file that can be read whole")
+            data = f.read()
         return json.loads(data.decode("utf-8-sig"))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
@@ -237,9 +241,12 @@ def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
                     return
                 unpacked += len(line)
                 too_long = len(line) > MAX_LINE_BYTES
+                begun = unpacked
                 while too_long and line and not line.endswith(b"\n") and unpacked <= limit:
                     line = f.readline(MAX_LINE_BYTES)
                     unpacked += len(line)
+                    if path.suffix == ".gz" and unpacked - begun > MAX_PACKED_LINE_BYTES:
+                        raise DataError(f"{path}: line {number} alone unpacks to more than {MAX_PACKED_LINE_BYTES >> 20} MiB: not a release file")
                 if unpacked > limit:
                     raise DataError(f"{path}: unpacks to more than {limit >> 20} MiB, {MAX_UNPACKED_RATIO} times its size: not a release file")
                 if too_long:

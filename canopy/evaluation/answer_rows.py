@@ -70,7 +70,7 @@ class Scorekeeper:
 
         Retrieved duplicates are items of follow-up rounds that were in evidence already. What is pruned is counted over the items' regions
         before the reader's cap, gold recall and answer over what the reader saw. A system that rewrites its evidence keeps no fragments, so that it has
-        no gold recall.
+        neither outcomes nor gold recall.
         """
         retrieved = [i for r in result.rounds for i in r.retrieved]
         new = list(dict.fromkeys(i for r in result.rounds for i in r.new))
@@ -79,7 +79,7 @@ class Scorekeeper:
         support = Support(kept, self.gold.best(question.id, kept)) if self.facts and kept is not None else None
         scores = self.metric.score(question, result.answer, support)
         found, wanted = self.gold.items_found(question.id, frozenset(map(self.places.item, retrieved)))
-        outcomes = _outcomes(result, tools)
+        outcomes = [] if kept is None else _outcomes(result, tools)
         stated = question.id in self.gold.stated and "accuracy" not in scores
         return {
             "prediction": plain(result.answer), **{m: None if scores.get(m) is None else float(scores[m]) for m in METRICS}, "tokens": int(result.tokens),

@@ -32,6 +32,12 @@ class Line:
     difference: Interval | None
 
 
+def columns_read(primary: Sequence[str]) -> list[str]:
+    """The columns of answers.parquet that `compare_systems` looks at."""
+    pooled = {c for pair in POOLED.values() for c in pair}
+    return ["question_id", "reader", "setting", "system", "variant", *dict.fromkeys((*primary, *(m for m in BESIDE if m not in POOLED), *sorted(pooled)))]
+
+
 def values_of(rows: Sequence[Mapping[str, Any]], measure: str) -> tuple[np.ndarray, np.ndarray]:
     """Numerator and denominator of a measure for each row; a row on which it is not defined weighs nothing."""
     if measure in POOLED:

@@ -73,13 +73,19 @@ class Column:
 
 @dataclass(slots=True)
 class Table:
-    """Rows with raw values (an ``Interval`` where there is one); every format is rendered from this."""
+    """Rows with raw values (an ``Interval`` where there is one); every format is rendered from this.
+
+    ``about``: what holds for the whole table and must not be missed (who read, which corpus): shown with it, and columns of its CSV. Keys of a
+    row that begin with ``_`` tell how it is shown: ``_percent``, ``_good`` and ``_good_<column>`` whether a difference is for the better, ``_marks`` a sign
+    by column. Columns whose key begins with ``paper`` hold the paper's figures, set apart from ours.
+    """
 
     key: str
     title: str
     columns: list[Column]
     rows: list[dict[str, Any]]
     note: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 def _boot(s: Settings) -> tuple[int, int, float]:

@@ -58,7 +58,7 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
     cache = ReplyCache(work / REPLIES)
     chat = ChatClient(replace(server, model=model), cache)
     counter: Counter = LocalTokens(Path(language.tokenizer).expanduser()) if language.tokenizer else server_tokens(chat, cache) or EstimatedTokens()
-    reader = LanguageReader(chat, model, counter, language.sees_media)
+    reader = LanguageReader(chat, short_name(model), counter, language.sees_media)
     return Roles(LanguageCritic(chat, reader.count_tokens, language.sees_media), LanguageClassifier(chat), LanguageRouter(chat), reader,
                  f"{reader.name}, over an OpenAI-compatible server{', images and frames shown' if language.sees_media else ''}", "llm", chat)
 
@@ -85,6 +85,11 @@ def named_server(language: Language) -> str:
     if not usable or parts.query or parts.fragment:
         raise ServerError(f"{where} is {given[:80]!r}, which is not a plain web address; it looks like http://127.0.0.1:8000/v1")
     return given.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+
+
+def short_name(model: str) -> str:
+    """A model's name for tables: a server that serves a folder or file names it by its path, of which the last part says enough."""
+    return model.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1] if model.startswith(("/", "~", ".")) or model[1:3] == ":\\" else model
 
 
 def _only_model(server: Server) -> str:

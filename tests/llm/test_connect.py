@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canopy.config import Language
+from canopy.config import Language, load_config
 from canopy.errors import DataError, ServerError
 from canopy.items import Question
 from canopy.llm import connect
@@ -62,6 +62,11 @@ def test_the_only_model_is_taken_and_several_are_an_error(tmp_path: Path) -> Non
         connect_roles(Language(base_url=server.url), tmp_path, no_plain)
     with pytest.raises(ServerError, match="no reply after 1 tries"):
         connect_roles(Language(base_url=server.url, tries=1), tmp_path, no_plain)
+
+
+def test_a_model_served_from_a_path_is_called_by_its_last_part() -> None:
+    assert [connect.short_name(m) for m in ("Qwen/Qwen3-VL-8B-Instruct", "/models/Qwen3-VL/", "./a/b.gguf", "C:\\models\\b.gguf", "gpt")] == [
+        "Qwen/Qwen3-VL-8B-Instruct", "Qwen3-VL", "b.gguf", "b.gguf", "gpt"]
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "ftp://host/v1", "http://", "http://host:port/v1", "http://ho st/v1", "http://host/v1?key=1", "http://[::1/v1", "none"])
@@ -127,3 +132,11 @@ def test_a_tokenizer_in_a_folder_counts_without_the_server(tmp_path: Path) -> No
 def test_estimates() -> None:
     count = EstimatedTokens().count
     assert count(["", "  \n", "a", "Petronas Towers; 452", "internationalisation", "日本語", "naïve", "a_b", "..."]) == [0, 0, 1, 6, 3, 3, 2, 3, 1]
+
+
+def test_a_tokenizers_folder_counts_from_the_params_file(tmp_path: Path) -> None:
+    (tmp_path / "tok").mkdir()
+    (tmp_path / "params.yaml").write_text("benchmarks: {b: {adapter: native, path: raw}}\nlanguage: {tokenizer: tok}\n"
+                                          "answers: {readers: [{model: m, tokenizer: tok}, {model: n, tokenizer: elsewhere}]}\n")
+    config = load_config(tmp_path / "params.yaml")
+    assert [x.tokenizer for x in (config.language, *config.answers.readers)] == [str(tmp_path / "tok")] * 2 + ["elsewhere"]

@@ -143,3 +143,13 @@ def test_dagsters_own_commands_load_it_within_seconds() -> None:
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert not list(Path(ROOT).glob(".tmp_dagster_home*"))
+
+
+def test_small_numbers_in_the_lock_are_the_numbers_that_dvc_wrote() -> None:
+    from dvc.utils.serialize import dumps_yaml
+
+    from orchestration.dvc_graph import _parse_lock
+
+    given = {"rate": 5e-05, "large": 1e22, "count": 3, "half": 0.5, "name": "5e-5x"}
+    lock = {"stages": {"train": {"cmd": "x", "params": {"params.yaml": given}}}}
+    assert _parse_lock(dumps_yaml(lock).encode())["train"].params == given

