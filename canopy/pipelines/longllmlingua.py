@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from canopy.config import Answers
@@ -43,6 +45,7 @@ class CachedModel:
 
     def __init__(self, model: Any) -> None:
         self._model = model
+        self._argument = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"  # renamed in transformers 5.2x
 
     def __call__(self, input_ids: Any, *, attention_mask: Any, past_key_values: Sequence[Sequence[Any]] | None, use_cache: bool) -> Any:
         """The model's output; its ``past_key_values`` is a list of (keys, values), tensors of shape (1, heads, tokens, head dimension).
@@ -57,12 +60,11 @@ class CachedModel:
         cache = DynamicCache()
         for layer, (keys, values) in enumerate(past_key_values or ()):
             cache.update(keys, values, layer)
-        out = self._model(input_ids=input_ids, attention_mask=attention_mask, past_key_values=cache, use_cache=use_cache)
-        held = getattr(out.past_key_values, "layers", ())
+        out = self._model(input_ids=input_ids, attention_mask=attention_mask, use_cache=use_cache, **{self._argument: cache})
+        held = getattr(getattr(out, self._argument, None), "layers", ())
         if not held or not all(getattr(layer, "keys", None) is not None for layer in held):
             raise ValueError("the model keeps no keys and values of past tokens")
-        out.past_key_values = [(layer.keys, layer.values) for layer in held]
-        return out
+        return SimpleNamespace(logits=out.logits, past_key_values=[(layer.keys, layer.values) for layer in held])
 
 
 @lru_cache(maxsize=1)
