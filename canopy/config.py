@@ -42,12 +42,13 @@ class Benchmark(_Frozen):
 class Ingest(_Frozen):
     """What happens to raw data.
 
-    ``max_quarantined_share``: the run stops when a larger share of records cannot be used. ``ocr``: read the words off images and
-    video frames. ``pseudo_gold``: questions with answers but no annotated evidence get it where the answer occurs, marked as such;
+    ``max_quarantined_share``: the run stops when a larger share of records cannot be used, and those are at least ``min_quarantined`` or most of
+    all (of a few records, one or two are a large share but no sign of a broken release); 0: none may be bad. ``ocr``: read the words off images and video frames. ``pseudo_gold``: questions with answers but no annotated evidence get it where the answer occurs, marked as such;
     ``pseudo_gold_limit``: unless that is in more items than so many.
     """
 
     max_quarantined_share: float = Field(0.05, ge=0, le=1)
+    min_quarantined: int = Field(5, ge=1)
     ocr: bool = True
     pseudo_gold: bool = True
     pseudo_gold_limit: int = Field(10, ge=1)

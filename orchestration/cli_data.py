@@ -20,11 +20,11 @@ Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark by i
 def list_benchmarks() -> None:
     """The benchmarks there are adapters for, with licence and home."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from canopy.benchmarks.base import adapter_names, load_adapter
 
-    table = Table("benchmark", "title", "licence", "home")
+    table = Table("benchmark", "title", "licence", Column("home", overflow="fold"))
     for name in adapter_names():
         release = getattr(load_adapter(name), "RELEASE", None)
         if release:
@@ -41,7 +41,7 @@ def check(
 ) -> None:
     """Say what is there, what is missing, and what will be used; nothing is written.
 
-    Exit code 1 where something is missing that the adapter cannot do without, or a checksum differs.
+    Exit code 1 where something is missing that the adapter cannot do without, a file is broken, or one has changed since `canopy data fetch`.
 
     `canopy data check hotpotqa ~/hotpot`
     """
@@ -49,29 +49,28 @@ def check(
 
     result = check_data(benchmark, folder.expanduser(), read)
     show_check(result, folder)
-    if not result.usable or any(f.checksum == "DIFFERS" for f in result.files):
+    if not result.sound:
         raise typer.Exit(1)
 
 
 def show_check(result: Check, folder: Path) -> None:
-    """Print the tables of a check."""
+    """Print what a check found."""
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+
+    from orchestration.data_check import NOT_PUBLISHED
 
     console, release = Console(), result.release
     console.print(f"[bold]{escape(release.title)}[/bold], {escape(release.licence)}; {escape(release.home)}", highlight=False, soft_wrap=True)
-    used = {name: n for name, n in result.read_from.items() if n}
-    table = Table("role", "file", "size", "checksum", "records", "what it is")
-    for f in result.files:
+    wide = max(len(f.file.role) for f in result.files)
+    for f in result.files:  # lines, not a table: in a narrow terminal or a pipe names must stay whole
         if f.path is None:
-            table.add_row(f.file.role, f"[yellow]missing[/yellow] {escape(f.file.patterns[0])}", "", "", "", escape(f.file.what))
+            told = f"[yellow]missing[/yellow] {escape(f.file.patterns[0])}"
         else:
             size = f"{f.size / 2**20:,.1f} MiB" if f.path.is_file() else f"{f.size:,} files"
-            inside = f.path.relative_to(folder.expanduser())
-            records = str(used.get(f.path.name, "")) if f.path.is_file() else ""
-            table.add_row(f.file.role, escape(str(inside)), size, f.checksum, records, escape(f.file.what))
-    console.print(table)
+            records = f", {result.read_from[f.path.name]:,} records" if result.read_from.get(f.path.name) and f.path.is_file() else ""
+            told = f"[green]{escape(str(f.path.relative_to(folder.expanduser())))}[/green]  {size}{records}, checksum {f.checksum}"
+        console.print(f"  {f.file.role:{wide}}  {told}\n  {'':{wide}}  [dim]{escape(f.file.what)}[/dim]", highlight=False, soft_wrap=True)
     if release.layout:
         console.print(f"expected layout:\n{release.layout}", highlight=False, markup=False)
     if release.notes:
@@ -81,12 +80,16 @@ def show_check(result: Check, folder: Path) -> None:
         console.print(f"missing: {' or '.join(by_role[r].patterns[0] for r in group)}; "
                       + ("`canopy data fetch` brings it" if any(by_role[r].url for r in group) else f"it comes from {release.home}"),
                       style="red", markup=False, highlight=False, soft_wrap=True)
+    if any(f.checksum == NOT_PUBLISHED for f in result.files):
+        console.print("a file is not the published one, by its checksum: a slice, another version, or a damaged download", style="yellow", soft_wrap=True)
     if result.counts:
         c = result.counts
         console.print(f"{c['read']} records read = {c['mapped']} mapped + {c['fallback']} mapped with a fallback + {c['waiting']} waiting for a document "
                       f"+ {c['quarantined']} quarantined; {', '.join(f'{n} {k}' for k, n in result.found.items())}", highlight=False, soft_wrap=True)
         for kind, reason, n in result.reasons:
             console.print(f"  {n} {kind}: {reason}", markup=False, highlight=False, soft_wrap=True)
+    elif result.trouble:
+        console.print(result.trouble, style="red", markup=False, highlight=False, soft_wrap=True)
     elif result.usable:
         console.print("records not read; --read counts them", highlight=False)
     for note in result.notes:
@@ -123,6 +126,8 @@ def fetch(
     absent = [f for f in release.files if not f.url and (not only or f.role in only)]
     for f in absent:
         console.print(f"  {f.role}: no direct address; get {f.patterns[0]} from {release.home}", markup=False, highlight=False, soft_wrap=True)
+    if release.notes:
+        console.print(release.notes, markup=False, highlight=False, soft_wrap=True)
     if not yes:
         console.print("nothing was fetched; add --yes to go on", style="yellow")
         return

@@ -141,12 +141,17 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
     """A table of every benchmark and setting, what was not run and why; returns how many systems answered."""
     from rich.markup import escape
 
-    ran: set[str] = set()
+    if not console.is_terminal:
+        console.width = max(WIDE, console.width)  # a file or a pipe has no edge
+    wide, ran = console.width >= WIDE, set[str]()
     for name in config.benchmarks:
         lines, listed = read_lines(root, config, name)
         labels = ", ".join(r["label"] for r in listed["readers"])
         for setting in dict.fromkeys(x.setting for x in lines):
-            console.print(_table(f"{name}, {SETTINGS[setting]}", [x for x in lines if x.setting == setting], listed["metric"]["primary"]))
+            if setting == "own" and listed["own_is_unified"]:
+                console.print(f"{name}, {SETTINGS[setting]}: it is all there is, so its figures are those of the unified corpus.", highlight=False, soft_wrap=True)
+                continue
+            console.print(_table(f"{name}, {SETTINGS[setting]}", [x for x in lines if x.setting == setting], listed["metric"]["primary"], wide))
         how = "no language model took part" if listed["llm_free"] else "with a language model"
         console.print(f"{name}: read by {escape(labels)}; {how}. {escape(listed['metric']['rules'])}", highlight=False, soft_wrap=True)
         ran |= {s["name"] for s in listed["systems"] if s["ran"]}
@@ -156,6 +161,7 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
     return len(ran)
 
 
+WIDE = 150  # columns of a terminal that all of a table fits in
 SETTINGS = {"unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 
 
@@ -184,21 +190,36 @@ def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], 
     return compare_systems(rows, primary, resamples=e.resamples, seed=config.answers.seeds[0], confidence=e.confidence), listed
 
 
-def _table(title: str, lines: Sequence[Line], primary: Sequence[str]) -> Any:
+def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool) -> Any:
+    """Systems side by side. Where it is narrow, intervals stand at the first measure and the difference alone, and calls and rounds are left to the report."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Column, Table
 
     from canopy.evaluation.rendering import show, show_interval
 
     several = len({x.reader for x in lines}) > 1
     reference = next((x.reference for x in lines if x.reference), "")
-    shown = [*((m, "percent") for m in primary), ("gold_recall", "percent"), ("answer_in_evidence", "percent"), ("tokens", "count"), ("calls", "number"), ("rounds", "number")]
     labels = {"answer_in_evidence": "answer kept", "gold_recall": "gold kept", "em": "EM", "f1": "F1"}
-    table = Table(*([Column("reader", no_wrap=True)] if several else []), Column("system", no_wrap=True), *(labels.get(m, m.replace("_", " ")) for m, _ in shown),
-                  *([f"{labels.get(primary[0], primary[0])} - {reference}'s"] if reference else []), title=title, title_justify="left")
+    shown = [*((m, "percent") for m in primary), ("gold_recall", "percent"), ("answer_in_evidence", "percent"), ("tokens", "count"),
+             *((("calls", "number"), ("rounds", "number")) if wide else ())]
+
+    def cell(line: Line, measure: str, kind: str) -> str:
+        value = show(line.values[measure].difference, kind)
+        interval = show_interval(line.values[measure], kind) if kind == "percent" and (wide or measure == primary[0]) else ""
+        return joined(value, interval)
+
+    def joined(value: str, interval: str) -> str:
+        return (f"{value} {interval}" if wide else f"{value}\n{interval}").strip().replace(", ", ",\u00a0")
+
+    def right(label: str) -> Column:
+        return Column(label, justify="right", no_wrap=wide)
+
+    table = Table(*([Column("reader", no_wrap=True)] if several else []), Column("system", no_wrap=True), *(right(labels.get(m, m.replace("_", " "))) for m, _ in shown),
+                  *([right(f"{labels.get(primary[0], primary[0])} - {reference}'s")] if reference else []), title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for line in lines:
-        cells = [f"{show(line.values[m].difference, kind)} {show_interval(line.values[m], kind) if kind == 'percent' else ''}".strip() for m, kind in shown]
-        difference = f"{show(line.difference.difference, 'points')} {show_interval(line.difference, 'points')}" if line.difference else ""
-        table.add_row(*([line.reader] if several else []), f"{line.system} {line.variant}".strip(), *cells, *([difference] if reference else []))
+        difference = joined(show(line.difference.difference, "points"), show_interval(line.difference, "points")) if line.difference else ""
+        table.add_row(*([line.reader] if several else []), f"{line.system} {line.variant}".strip(), *(cell(line, m, kind) for m, kind in shown),
+                      *([difference] if reference else []))
     return table
 
 

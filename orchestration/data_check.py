@@ -13,6 +13,7 @@ from canopy.errors import DataError
 from orchestration.fetch import file_sha256, read_sums, target_name
 
 QUICK_BYTES = 256 << 20
+CHANGED, NOT_PUBLISHED = "changed since it was fetched", "not the published file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Check:
-    """What `check_data` found. ``counts`` and ``read_from`` are empty where the records were not read."""
+    """What `check_data` found. ``counts`` and ``read_from`` are empty where the records were not read; ``trouble`` says why they cannot be."""
 
     release: Release
     files: list[FoundFile]
@@ -37,11 +38,17 @@ class Check:
     reasons: list[tuple[str, str, int]] = field(default_factory=list)
     found: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    trouble: str = ""
 
     @property
     def usable(self) -> bool:
         """Whether the adapter has all it cannot do without."""
         return not self.lacking
+
+    @property
+    def sound(self) -> bool:
+        """Whether it is usable, nothing that was read is broken, and no file has changed since it was fetched."""
+        return self.usable and not self.trouble and not any(f.checksum == CHANGED for f in self.files)
 
 
 def release_of(name: str) -> tuple[str, Release]:
@@ -71,7 +78,7 @@ def check_data(name: str, folder: Path, read: bool | None = None) -> Check:
     Raises
     ------
     DataError
-        Where the folder does not exist, or a file that is read is broken.
+        Where the folder does not exist.
     """
     adapter, release = release_of(name)
     by_role = find_files(folder, release)
@@ -87,7 +94,11 @@ def check_data(name: str, folder: Path, read: bool | None = None) -> Check:
     if check.usable and (read or (read is None and sum(f.size for f in files if f.path and f.path.is_file()) <= QUICK_BYTES)):
         with tempfile.TemporaryDirectory() as scratch:
             sink = Sink(name, Path(scratch))
-            load_adapter(adapter).read(folder, sink)
+            try:
+                load_adapter(adapter).read(folder, sink)
+            except DataError as e:
+                check.trouble = str(e)
+                return check
         check.counts = {k: sink.counts[k] for k in ("read", "mapped", "fallback", "waiting", "quarantined")}
         check.read_from = dict(sink.read_from)
         waiting, bad = (Counter(r["reason"] for r in rows) for rows in (sink.waiting, sink.quarantine))
@@ -106,4 +117,6 @@ def _checksum(file: ReleaseFile, path: Path, sums: dict[str, str]) -> str:
     known = file.sha256 or (sums.get(target_name(file), "") if file.url else "")
     if not known or not path.is_file():
         return "none known"
-    return "as published" if file_sha256(path) == known and file.sha256 else "as fetched" if file_sha256(path) == known else "DIFFERS"
+    if file_sha256(path) == known:
+        return "as published" if file.sha256 else "as fetched"
+    return NOT_PUBLISHED if file.sha256 else CHANGED

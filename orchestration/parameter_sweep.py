@@ -16,14 +16,16 @@ import yaml
 from canopy.atomic import write_bytes
 from canopy.config import load_config
 from canopy.errors import DataError
-from orchestration.workspace import refresh, set_params, slug
+from orchestration.workspace import set_params, slug
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from canopy.evaluation.tables import Table
+    from orchestration.sweep import Sweep
 
 _CODE = ("canopy", "orchestration", "assets", "serving")
+_COPIED = ("dvc.yaml", ".dvcignore", ".dvc/config")
 _SHARED_WORK = ("llm",)  # under .canopy/work: the model's replies
 
 
@@ -72,8 +74,8 @@ def plan_points(root: Path, assignments: Sequence[str], fixed: Sequence[str] = (
     return points
 
 
-def run_points(root: Path, points: Sequence[Point], console: Console) -> None:
-    """Bring the parent up to date, then every point; what a point has done before is not done again.
+def run_points(root: Path, points: Sequence[Point], console: Console) -> list[Sweep]:
+    """Bring the parent up to date, then every point; what a point has done before is not done again. Returns what each point's run did.
 
     Raises
     ------
@@ -84,10 +86,12 @@ def run_points(root: Path, points: Sequence[Point], console: Console) -> None:
 
     console.print(f"workspace {root}: what the values do not touch", style="dim", highlight=False, soft_wrap=True)
     sweep(root, select=["+report"], console=console)
+    done = []
     for point in points:
         make_point(root, point)
         console.print(f"[bold]{point.name}[/]  [dim]{point.folder}[/]", highlight=False, soft_wrap=True)
-        sweep(point.folder, select=["+report"], console=console)
+        done.append(sweep(point.folder, select=["+report"], console=console))
+    return done
 
 
 def make_point(root: Path, point: Point) -> None:
@@ -102,10 +106,10 @@ def make_point(root: Path, point: Point) -> None:
     folder = point.folder
     folder.mkdir(parents=True, exist_ok=True)
     for name in _CODE:
-        _link(folder / name, (root / name).resolve())
-    refresh(folder)
-    if not (folder / "canopy").resolve().samefile(root / "canopy") or not (folder / "dvc.yaml").exists():
-        raise DataError(f"{folder}: not a workspace over the code of {root}; remove the folder and sweep again")
+        if (root / name).exists():
+            _link(folder / name, (root / name).resolve())
+    for name in _COPIED:
+        write_bytes(folder / name, (root / name).read_bytes())
     write_bytes(folder / ".dvc" / "config.local", f"[cache]\n    dir = {cache_folder(root)}\n".encode())
     write_bytes(folder / "params.yaml", (root / "params.yaml").read_bytes())
     _share_relative(root, folder)
@@ -124,7 +128,7 @@ def make_point(root: Path, point: Point) -> None:
 
 
 def _link(link: Path, target: Path) -> None:
-    if link.is_symlink() and not link.exists():
+    if link.is_symlink() and (not link.exists() or link.resolve() != target.resolve()):
         link.unlink()
     if not link.exists():
         link.symlink_to(target)

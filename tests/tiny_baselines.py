@@ -69,7 +69,7 @@ def build_t5(folder: Path, seed: int = 0) -> Path:
     return _quietly(T5ForConditionalGeneration(config), tokenizer, folder)
 
 
-def build_causal(folder: Path, seed: int = 0, positions: int = 700) -> Path:
+def build_causal(folder: Path, seed: int = 0, positions: int = 1000) -> Path:
     """A Llama of two layers with grouped heads, as LongLLMLingua's model is one."""
     torch = _start(seed)
     from transformers import LlamaConfig, LlamaForCausalLM

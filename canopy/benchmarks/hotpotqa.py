@@ -13,21 +13,27 @@ from canopy.benchmarks.records import distinct_files
 from canopy.benchmarks.release import Release, ReleaseFile, require_files
 from canopy.benchmarks.wiki_paragraphs import Reader
 
+
+def _names(*stems: str) -> tuple[str, ...]:
+    """The published name and those of mirrors, in every container that is read."""
+    return tuple(f"{stem}.{ending}" for stem in stems for ending in ("json", "jsonl", "jsonl.gz", "parquet"))
+
+
 _AT = "http://curtis.ml.cmu.edu/datasets/hotpot"
 RELEASE = Release(
     title="HotpotQA",
     licence="CC BY-SA 4.0",
     home="https://hotpotqa.github.io",
     files=(
-        ReleaseFile("train", ("hotpot_train*.json", "hotpot_train*.jsonl", "hotpotqa_train*.json*", "train.json", "train.jsonl"),
-                    "90,447 training questions with 10 paragraphs each", f"{_AT}/hotpot_train_v1.1.json"),
-        ReleaseFile("dev", ("hotpot_dev_distractor*.json", "hotpot_dev_distractor*.jsonl", "hotpotqa_validat*.json*", "validation.json",
-                            "validation.jsonl", "dev.json", "dev.jsonl"),
-                    "7,405 development questions, distractor setting", f"{_AT}/hotpot_dev_distractor_v1.json"),
-        ReleaseFile("dev_fullwiki", ("hotpot_dev_fullwiki*.json", "hotpot_dev_fullwiki*.jsonl"),
-                    "the same questions with retrieved paragraphs; read where the distractor file is absent", f"{_AT}/hotpot_dev_fullwiki_v1.json"),
-        ReleaseFile("test", ("hotpot_test*.json", "hotpot_test*.jsonl", "test.json", "test.jsonl"),
-                    "7,405 test questions, answers withheld", f"{_AT}/hotpot_test_fullwiki_v1.json"),
+        ReleaseFile("train", _names("hotpot_train*", "hotpot*train*", "train-*", "train"), "90,447 training questions with 10 paragraphs each",
+                    f"{_AT}/hotpot_train_v1.1.json", "26650cf50234ef5fb2e664ed70bbecdfd87815e6bffc257e068efea5cf7cd316"),
+        ReleaseFile("dev", _names("hotpot_dev_distractor*", "hotpot*validat*", "validation-*", "validation", "dev"),
+                    "7,405 development questions, distractor setting", f"{_AT}/hotpot_dev_distractor_v1.json",
+                    "4e9ecb5c8d3b719f624d66b60f8d56bf227f03914f5f0753d6fa1b359d7104ea"),
+        ReleaseFile("dev_fullwiki", _names("hotpot_dev_fullwiki*"), "the same questions with retrieved paragraphs; read where the distractor file is absent",
+                    f"{_AT}/hotpot_dev_fullwiki_v1.json", "2f1f3e594a3066a3084cc57950ca2713c24712adaad03af6ccce18d1846d5618"),
+        ReleaseFile("test", _names("hotpot_test*", "hotpot*test*", "test-*", "test"), "7,405 test questions, answers withheld",
+                    f"{_AT}/hotpot_test_fullwiki_v1.json"),
     ),
     needs=(("train", "dev", "dev_fullwiki", "test"),),
     aliases=("hotpot_qa",),

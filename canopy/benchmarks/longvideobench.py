@@ -58,22 +58,9 @@ def read(raw: Path, sink: Sink) -> None:
 
 
 def _records(paths: list[Path], sink: Sink) -> Iterator[tuple[Path, str, Any]]:
-    """Records with their file and name. Parquet mirrors come in parts, JSON in one file."""
-    parts = [p for p in paths if p.suffix == ".parquet"]
-    for path in parts:
-        yield from ((path, given_id(r, "id") or f"row {n}", r) for n, r in enumerate(_parquet(path)))
-    for path in distinct_files([p for p in paths if p not in parts], sink):
+    """Records with their file and name."""
+    for path in distinct_files(paths, sink):
         yield from ((path, given_id(r, "id") or place, r) for place, r in iterate_records(path, sink))
-
-
-def _parquet(path: Path) -> list[dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_table(path).to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as e:
-        raise DataError(f"{path}: not a Parquet file that can be read: {str(e)[:160]}; download it again") from None
 
 
 class Films:

@@ -1,4 +1,4 @@
-"""Reading release files whose container varies: JSON lists, JSON Lines, compressed or not, and copies of one file in several folders."""
+"""Reading release files whose container varies: JSON lists, JSON Lines, compressed or not, Parquet, and copies of one file in several folders."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from canopy.benchmarks.base import Sink, Unusable, iterate_jsonl, load_json_list, text_of
+from canopy.errors import DataError
 
 # Splits that no training or test side is made of by name: what a release holds back has no gold, and its own test file may share gold with train.
 BLIND, HELD_OUT = "blind test", "annotated test"
@@ -16,12 +17,12 @@ BLIND, HELD_OUT = "blind test", "annotated test"
 def distinct_files(paths: Iterable[Path], sink: Sink) -> list[Path]:
     """One path a file name, the first given; a note names the copies, which people keep of a release (``data``, ``data_ids``).
 
-    Names that end in neither .json, .jsonl nor .jsonl.gz (a download that has not finished) are left out with a note.
+    Names that end in neither .json, .jsonl, .jsonl.gz nor .parquet (a download that has not finished) are left out with a note.
     """
     kept: dict[str, Path] = {}
-    for path in paths:
-        if not path.name.endswith((".json", ".jsonl", ".jsonl.gz")):
-            sink.notes.append(f"{path.name}: not read: neither .json, .jsonl nor .jsonl.gz")
+    for path in dict.fromkeys(paths):  # one file may be known under two roles
+        if not path.name.endswith((".json", ".jsonl", ".jsonl.gz", ".parquet")):
+            sink.notes.append(f"{path.name}: not read: neither .json, .jsonl, .jsonl.gz nor .parquet")
         elif path.name.removesuffix(".gz") in kept:
             sink.notes.append(f"{path}: not read: {kept[path.name.removesuffix('.gz')]} has the same name")
         else:
@@ -30,7 +31,7 @@ def distinct_files(paths: Iterable[Path], sink: Sink) -> list[Path]:
 
 
 def iterate_records(path: Path, sink: Sink, holds: str = "question") -> Iterator[tuple[str, Any]]:
-    """Records of a file with their place: a JSON list (``record N``, from 0) or JSON Lines (``line N``, from 1), whatever its name ends in.
+    """Records of a file with their place: a JSON list (``record N``, from 0), JSON Lines (``line N``, from 1), whatever its name ends in, or Parquet.
 
     ``holds``: a field of every record, which tells a line of a .json file from any other object.
 
@@ -39,7 +40,9 @@ def iterate_records(path: Path, sink: Sink, holds: str = "question") -> Iterator
     DataError
         Where the whole file is broken or holds neither.
     """
-    if path.suffix == ".json" and not _is_lines(path, holds):
+    if path.suffix == ".parquet":
+        yield from ((f"row {n}", r) for n, r in enumerate(_parquet(path)))
+    elif path.suffix == ".json" and not _is_lines(path, holds):
         yield from ((f"record {n}", r) for n, r in enumerate(load_json_list(path)))
     else:
         yield from iterate_jsonl(path, sink)
@@ -54,6 +57,17 @@ def _is_lines(path: Path, holds: str) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(record, dict) and holds in record
+
+
+def _parquet(path: Path) -> list[dict[str, Any]]:
+    """Rows of a Parquet file, which mirrors publish in parts of bounded size."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path).to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as e:
+        raise DataError(f"{path}: not a Parquet file that can be read: {str(e)[:160]}; download it again") from None
 
 
 def given_id(record: Any, *fields: str) -> str:

@@ -60,7 +60,14 @@ class Release:
 def _entries(raw: Path) -> Iterator[tuple[str, bool]]:
     """Everything below a folder as (relative POSIX path, is a folder), sorted, hidden names left out."""
     base = os.fspath(raw)
-    for folder, folders, files in os.walk(base):
+    seen: set[str] = set()
+    for folder, folders, files in os.walk(base, followlinks=True):
+        # Linked folders are followed, since releases often lie on another disk; each real one once, since a link may lead back.
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders[:] = []
+            continue
+        seen.add(real)
         depth = 0 if folder == base else os.path.relpath(folder, base).count(os.sep) + 1
         folders[:] = sorted(f for f in folders if not f.startswith(".")) if depth < MAX_DEPTH else []
         above = "" if folder == base else os.path.relpath(folder, base).replace(os.sep, "/") + "/"

@@ -19,10 +19,10 @@ RELEASE = Release(
     licence="Apache-2.0",
     home="https://github.com/Alab-NII/2wikimultihop",
     files=(
-        ReleaseFile("train", ("train.json", "train.jsonl", "*2wiki*train*.json", "*2wiki*train*.jsonl"), "167,454 training questions"),
-        ReleaseFile("dev", ("dev.json", "dev.jsonl", "validation.json", "validation.jsonl", "*2wiki*dev*.json", "*2wiki*dev*.jsonl"),
+        ReleaseFile("train", ("train.json", "train.jsonl*", "train-*.parquet", "*2wiki*train*.json*"), "167,454 training questions"),
+        ReleaseFile("dev", ("dev.json", "dev.jsonl*", "validation.json", "validation.jsonl*", "validation-*.parquet", "*2wiki*dev*.json*"),
                     "12,576 development questions"),
-        ReleaseFile("test", ("test.json", "test.jsonl", "*2wiki*test*.json", "*2wiki*test*.jsonl"), "12,576 test questions, answers withheld"),
+        ReleaseFile("test", ("test.json", "test.jsonl*", "test-*.parquet", "*2wiki*test*.json*"), "12,576 test questions, answers withheld"),
         ReleaseFile("aliases", ("id_aliases.json", "id_aliases.jsonl"), "other names of answers, by Wikidata id; answers have no aliases without it"),
     ),
     needs=(("train", "dev", "test"),),

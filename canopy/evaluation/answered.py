@@ -21,12 +21,12 @@ from canopy.evaluation.tables import Settings
 
 Name = tuple[str, str]  # a system and its variant
 CORPORA = {"unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
+MAIN = ("no-retrieval", "vanilla", "universal-rag", "ircot", "canopy", "canopy-lookahead", "canopy-routed")  # in the order of the paper's main table
 ORACLES = frozenset({"gold-item", "gold-span"})
 # Measures beside the official ones; further shares that are pooled over questions, as (numerator, denominator).
 MEASURED = ("gold_recall", "gold_item_recall", "answer_in_evidence", "tokens", "kept_share", "rounds", "calls", "duplicate_share", "pruned", "cap_cut",
             "parse_failed", "prompt_tokens", "completion_tokens", "fallbacks")
 SHARES = {**POOLED, "pruned": ("items_pruned", "items_refinable")}
-FEWER = frozenset({"tokens", "calls"})  # less of it is better
 _CELL = ["reader", "setting", "system", "variant"]
 _COUNTED = ("count", "prompt_tokens", "completion_tokens", "fallbacks")
 _PLAIN = ("gold_recall", "answer_in_evidence", "tokens", "whole_tokens", "rounds", "duplicates", "follow_up_retrieved", "gold_items_found", "gold_items",
@@ -121,7 +121,7 @@ class Group:
     Attributes
     ----------
     names : list of (system, variant)
-        In the order in which the answers were written, CANOPY's and the other systems of the main table first.
+        In the order in which the answers were written.
     questions : int
     """
 

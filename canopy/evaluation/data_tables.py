@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from canopy.evaluation.paper import CORPUS_SIZES
 from canopy.evaluation.tables import Column, Results, Table
 from canopy.gold.expected import PAPER_TRAINING
 
@@ -59,3 +60,16 @@ def expected_table(results: Sequence[Results], training: Mapping[str, Any]) -> T
                                                     Column("source", "says"), Column("found", "found here", "count")], rows,
                  "Published counts are those of the benchmarks' publishers and of the paper, to compare with: a folder may hold a slice. None of them "
                  "is a figure of this run.")
+
+
+def corpus_table(corpus: Mapping[str, Any]) -> Table:
+    """Items searched by modality, beside what the paper searches."""
+    counted: dict[str, int] = {}
+    for row in corpus.get("tables", {}).get("items", ()):
+        if "searched" in row:
+            counted[row["modality"]] = counted.get(row["modality"], 0) + int(row["searched"])
+    rows: list[dict[str, Any]] = [{"modality": m, "searched": n, "paper": CORPUS_SIZES.get(m)} for m, n in sorted(counted.items())]
+    if rows:
+        rows.append({"modality": "all", "searched": sum(counted.values()), "paper": CORPUS_SIZES["all"]})
+    return Table("corpus-summary", "The unified corpus by modality", [Column("modality", "modality"), Column("searched", "items searched", "count"),
+                                                                     Column("paper", "the paper: items, rounded", "count")], rows)

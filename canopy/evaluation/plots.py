@@ -1,87 +1,38 @@
-"""The report's figures as SVG text: narrow enough for a phone, legible on a light and on a dark page, the same bytes every time."""
+"""The report's figures of f0 against f_theta: decisions, scores by level, outcomes, selectors, retrieval, training."""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from canopy.evaluation.bootstrap import Interval
+from canopy.evaluation.drawing import (
+    ANY_LEVEL,
+    F0,
+    F_THETA,
+    FLAT,
+    GOLD_COLOR,
+    GRID,
+    INK,
+    ORACLE,
+    OTHER,
+    OUTCOMES,
+    SERIES,
+    figure_of,
+    file_name,
+    percent_axis,
+    svg_of,
+)
 from canopy.evaluation.measures import DEPTH_QUANTILES, GOLD, TUNED, WHOLE
 from canopy.evaluation.tables import Results
-
-# Inline figures get these two replaced by the page's own colours; saved files keep them on white.
-INK, GRID = "#2b313a", "#d9dde3"
-F0, F_THETA, GOLD_COLOR, OTHER = "#7d8899", "#0b8f6a", "#c98a12", "#8a94a3"
-FLAT, ANY_LEVEL, ORACLE = "#3f7fc1", "#a4579d", "#c98a12"
-OUTCOMES = (("kept", "#0b8f6a"), ("split", "#e0b04c"), ("dropped", "#a9b1bd"))
-SERIES = ("#0b8f6a", "#3f7fc1", "#c98a12", "#a4579d", "#b5533c", "#5b6b80")
-
-
-@contextmanager
-def _figure(width: float, height: float, **grid: Any) -> Iterator[tuple[Any, Any]]:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    style = {"svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 9.5, "axes.edgecolor": GRID, "axes.linewidth": 0.9,
-             "axes.labelcolor": INK, "axes.titlesize": 10, "axes.titlecolor": INK, "axes.titlelocation": "left",
-             "axes.titleweight": "bold", "xtick.color": INK, "ytick.color": INK, "text.color": INK, "axes.grid": True, "grid.color": GRID,
-             "grid.linewidth": 0.7, "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False, "xtick.major.size": 0,
-             "ytick.major.size": 0, "legend.frameon": False, "legend.fontsize": 9, "lines.solid_capstyle": "round"}
-    with rc_context(style):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.subplots(**grid)
-
-
-def file_name(*parts: str) -> str:
-    """A figure's name, safe as a file name and as an id on the page."""
-    return "-".join(re.sub(r"[^\w.-]+", "_", p) for p in parts)
-
-
-def _svg(figure: Any, name: str) -> str:
-    from matplotlib import rc_context
-
-    held = io.StringIO()
-    with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        figure.savefig(held, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    text = held.getvalue()
-    text = text[text.index("<svg"):]
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)
-    # Ids only need to be unique on the page that holds all figures.
-    text = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    return text.strip() + "\n"
-
-
-def standalone(svg: str) -> str:
-    """A figure as a file of its own: on white, so that it can be read in any viewer."""
-    head, _, rest = svg.partition(">")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{head}>\n <rect width="100%" height="100%" fill="#ffffff"/>{rest}'
-
-
-def inline(svg: str) -> str:
-    """A figure for the page: scales with its column, and takes the page's text and line colours."""
-    head, _, rest = svg.partition(">")
-    head = re.sub(r' (width|height)="[^"]*"', "", head)
-    rest = rest.replace(INK, "var(--ink)").replace(GRID, "var(--line)").replace("'DejaVu Sans'", "var(--sans)")
-    return f"{head}>{rest}"
-
-
-def _percent_axis(axis: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.0f}%"))
 
 
 def decision_plot(cells: Sequence[Mapping[str, Any]]) -> str:
     """f0 and f_theta's decision accuracy with intervals, one line a benchmark, modality and kind of decision."""
-    with _figure(5.2, 0.9 + 0.36 * len(cells)) as (figure, ax):
+    with figure_of(5.2, 0.9 + 0.36 * len(cells)) as (figure, ax):
         place, labels, y = [], [], 0.0
         last = None
         for c in cells:
@@ -101,12 +52,12 @@ def decision_plot(cells: Sequence[Mapping[str, Any]]) -> str:
         ax.set_yticks(place, labels)
         ax.set_ylim(y - 0.4, -0.7)
         ax.grid(axis="y", visible=False)
-        _percent_axis(ax.xaxis)
+        percent_axis(ax.xaxis)
         ax.set_xlabel("decision accuracy, 95% interval")
         ax.plot([], [], "o-", color=F0, label="f0 (better mode)")
         ax.plot([], [], "o-", color=F_THETA, label="f_theta")
         figure.legend(loc="outside upper right", ncols=2)
-        return _svg(figure, "decisions")
+        return svg_of(figure, "decisions")
 
 
 def levels_plot(r: Results) -> str:
@@ -114,7 +65,7 @@ def levels_plot(r: Results) -> str:
     low, middle, high = (DEPTH_QUANTILES.index(q) for q in (0.25, 0.5, 0.75))
     shown = r.levels[(r.levels["modality"] == "all") & (r.levels["n"] >= 5)]
     shown = shown[shown["system"].isin([r.better, TUNED])]
-    with _figure(5.2, 3.2, nrows=1, ncols=2, sharey=True) as (figure, axes):
+    with figure_of(5.2, 3.2, nrows=1, ncols=2, sharey=True) as (figure, axes):
         for ax, system in zip(axes, (r.better, TUNED), strict=True):
             ax.axhline(0, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
             for gold, color, label, marker in ((True, GOLD_COLOR, "gold", "o"), (False, OTHER, "other", "s")):
@@ -132,7 +83,7 @@ def levels_plot(r: Results) -> str:
         axes[0].set_ylabel("s(v) − s(root)")
         handles = dict(zip(*reversed(axes[1].get_legend_handles_labels()), strict=True))
         figure.legend(handles.values(), handles.keys(), loc="outside upper right", ncols=2)
-        return _svg(figure, file_name("levels", r.name))
+        return svg_of(figure, file_name("levels", r.name))
 
 
 def outcomes_plot(r: Results) -> str:
@@ -143,7 +94,7 @@ def outcomes_plot(r: Results) -> str:
             part = r.regions[(r.regions["modality"] == modality) & (r.regions["system"] == system)]
             counts = [int(part[f"nodes_{o}"].sum()) for o, _ in OUTCOMES]
             rows.append((modality, system, counts))
-    with _figure(5.2, 0.95 + 0.42 * len(rows)) as (figure, ax):
+    with figure_of(5.2, 0.95 + 0.42 * len(rows)) as (figure, ax):
         place, labels, y = [], [], 0.0
         for n, (modality, system, counts) in enumerate(rows):
             y += 0.35 if n and n % 2 == 0 else 0
@@ -163,20 +114,20 @@ def outcomes_plot(r: Results) -> str:
         ax.set_xlim(0, 1.13)
         ax.grid(axis="y", visible=False)
         ax.spines[["left", "bottom"]].set_visible(False)
-        _percent_axis(ax.xaxis)
+        percent_axis(ax.xaxis)
         ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
         ax.set_xlabel("share of judged nodes (their number at the right)")
         for outcome, color in OUTCOMES:
             ax.barh([np.nan], [0], color=color, label=outcome)
         figure.legend(loc="outside upper right", ncols=3)
-        return _svg(figure, file_name("outcomes", r.name))
+        return svg_of(figure, file_name("outcomes", r.name))
 
 
 def tradeoff_plot(r: Results, values: Mapping[str, Mapping[str, Interval]]) -> str:
     """Gold recall, and answers still in evidence, against the tokens kept: up and left is better."""
     wanted = [(k, label) for k, label in (("gold_recall", "gold recall"), ("answer_in_evidence", "answer in evidence"))
               if k in values[TUNED]]
-    with _figure(5.2, 3.1 * len(wanted) + 0.5, nrows=len(wanted), ncols=1, sharex=True, squeeze=False) as (figure, grid):
+    with figure_of(5.2, 3.1 * len(wanted) + 0.5, nrows=len(wanted), ncols=1, sharex=True, squeeze=False) as (figure, grid):
         for ax, (key, label) in zip(grid[:, 0], wanted, strict=True):
             for prefix, color, name in (("flat leaf", FLAT, "flat leaf m"), ("any-level", ANY_LEVEL, "any-level m")):
                 names = [n for n in r.names if n.startswith(prefix)]
@@ -193,18 +144,18 @@ def tradeoff_plot(r: Results, values: Mapping[str, Mapping[str, Interval]]) -> s
                     ax.plot([x.low, x.high], [y.difference] * 2, color=color, linewidth=1.2)
                     ax.plot([x.difference] * 2, [y.low, y.high], color=color, linewidth=1.2)
                 ax.plot([x.difference], [y.difference], marker, color=color, markersize=11 if marker == "*" else 7.5, label=n, linestyle="none", zorder=4)
-            _percent_axis(ax.yaxis)
-            _percent_axis(ax.xaxis)
+            percent_axis(ax.yaxis)
+            percent_axis(ax.xaxis)
             ax.set_title(label)
             ax.margins(0.07)
         grid[-1, 0].set_xlabel("tokens kept, share of the whole items")
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-        return _svg(figure, file_name("tradeoff", r.name))
+        return svg_of(figure, file_name("tradeoff", r.name))
 
 
 def retrieval_plot(rows: Sequence[Mapping[str, Any]]) -> str:
     """Recall of gold items at k, with intervals, a line a benchmark."""
-    with _figure(5.2, 3.0) as (figure, ax):
+    with figure_of(5.2, 3.0) as (figure, ax):
         for n, benchmark in enumerate(dict.fromkeys(r["benchmark"] for r in rows)):
             mine = [r for r in rows if r["benchmark"] == benchmark]
             k, color = [r["k"] for r in mine], SERIES[n % len(SERIES)]
@@ -212,16 +163,16 @@ def retrieval_plot(rows: Sequence[Mapping[str, Any]]) -> str:
             ax.plot(k, [r["recall"].difference for r in mine], "o-", color=color, linewidth=2, markersize=5, label=benchmark)
         ax.set_xticks(sorted({r["k"] for r in rows}))
         ax.set_ylim(0, 1.02)
-        _percent_axis(ax.yaxis)
+        percent_axis(ax.yaxis)
         ax.set_xlabel("items retrieved (k)")
         ax.set_ylabel("recall of gold items")
         figure.legend(loc="outside upper right", ncols=3)
-        return _svg(figure, "retrieval")
+        return svg_of(figure, "retrieval")
 
 
 def training_plot(curve: pd.DataFrame) -> str:
     """The preference loss at each step, and its running mean."""
-    with _figure(5.2, 2.9) as (figure, ax):
+    with figure_of(5.2, 2.9) as (figure, ax):
         step, loss = curve["step"].to_numpy(), curve["loss"].to_numpy(dtype=np.float64)
         window = max(1, len(loss) // 20)
         total = np.concatenate([[0.0], np.cumsum(loss)])
@@ -234,4 +185,4 @@ def training_plot(curve: pd.DataFrame) -> str:
         ax.set_xlabel("step")
         ax.set_ylabel("preference loss")
         figure.legend(loc="outside upper right", ncols=2)
-        return _svg(figure, "training")
+        return svg_of(figure, "training")

@@ -15,6 +15,7 @@ from canopy.evaluation.tables import Column, Table
 
 OURS = frozenset({TUNED, "canopy"})  # rows that the eye should find
 SIGNS = {"★": "the best of its group by its point value; an oracle is no competitor", "≈": "not told apart from the best: the paired interval holds zero"}
+_WRAPPED = 24  # a longer text may break its line
 _SIGNED = ("difference", "change")  # columns of these names are coloured by whether they are for the better
 
 
@@ -89,7 +90,7 @@ def to_html(table: Table) -> str:
     columns = table.columns[1:] if grouped else table.columns
     head = "".join(f'<th scope="col"{_right(c)}>{html.escape(c.label)}</th>' for c in columns)
     about = "".join(f'<span class="tag"><b>{html.escape(k)}</b> {html.escape(v)}</span>' for k, v in table.about.items())
-    body, group = [], None
+    body, group, ours = [], None, not table.key.startswith("paper")
     for row in table.rows:
         if grouped and row["benchmark"] != group:
             group = row["benchmark"]
@@ -100,8 +101,8 @@ def to_html(table: Table) -> str:
             colour = f' class="{coloured}"' if (coloured := _coloured(c, row)) else ""
             sign = f'<span class="sign" title="{html.escape(SIGNS[m])}">{m}</span> ' if (m := row.get("_marks", {}).get(c.key)) else ""
             shown = f"{sign}<span{colour}>{html.escape(text)}</span>" + (f'<span class="ci">{html.escape(ci)}</span>' if ci else "")
-            cells.append(f"<td{_right(c)}>{shown}</td>")
-        body.append(f'<tr{" class=us" if row.get("system") in OURS and not row.get("variant") else ""}>{"".join(cells)}</tr>')
+            cells.append(f"<td{_right(c, long=c.kind == 'text' and len(text) > _WRAPPED)}>{shown}</td>")
+        body.append(f'<tr{" class=us" if ours and row.get("system") in OURS and not row.get("variant") else ""}>{"".join(cells)}</tr>')
     colours = " Green: for the better; red: for the worse; amber: the interval holds zero." if any(_coloured(c, r) for c in columns for r in table.rows) else ""
     told = notes_of(table) + colours
     note = f'<p class="note">{html.escape(told.strip())}</p>' if told else ""
@@ -109,8 +110,8 @@ def to_html(table: Table) -> str:
             + "\n".join(body) + f"</tbody></table></div>\n{note}")
 
 
-def _right(column: Column) -> str:
-    classes = [*(["n"] if column.kind != "text" else []), *(["paper"] if column.key.startswith("paper") else [])]
+def _right(column: Column, long: bool = False) -> str:
+    classes = [*(["n"] if column.kind != "text" else []), *(["wrap"] if long else []), *(["paper"] if column.key.startswith("paper") else [])]
     return f' class="{" ".join(classes)}"' if classes else ""
 
 

@@ -25,7 +25,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Results:
-    """What the report knows of one benchmark: the evaluation's tables, the summaries of the stages before it, and where its examples are."""
+    """What the report knows of one benchmark: the evaluation's tables, the summaries of the stages before it, where its examples are, which adapter read it."""
 
     name: str
     systems: pd.DataFrame
@@ -37,6 +37,7 @@ class Results:
     benchmark_summary: dict[str, Any] = field(default_factory=dict)
     gold_summary: dict[str, Any] = field(default_factory=dict)
     examples: str = ""
+    adapter: str = ""
 
     @property
     def names(self) -> list[str]:

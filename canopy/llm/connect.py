@@ -24,7 +24,7 @@ BASE_URL, MODEL, KEY = "CANOPY_LLM_BASE_URL", "CANOPY_LLM_MODEL", "CANOPY_LLM_AP
 REPLIES = "replies.sqlite"
 
 
-def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], seed: int = 13) -> Roles:
+def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], seed: int = 13, room: tuple[int, int] = (16_000, 64_000)) -> Roles:
     """The roles of a run.
 
     Parameters
@@ -37,6 +37,8 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
         Makes the roles without a language model; called where no server is named.
     seed : int
         Sent with every request; it matters where ``temperature`` is not 0.
+    room : tuple of int
+        The critic's caps on evidence in tokens, without and with videos: ``answers.evidence_tokens`` and ``answers.video_evidence_tokens``.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
     chat = ChatClient(replace(server, model=model), cache)
     counter: Counter = LocalTokens(Path(language.tokenizer).expanduser()) if language.tokenizer else server_tokens(chat, cache) or EstimatedTokens()
     reader = LanguageReader(chat, short_name(model), counter, language.sees_media)
-    return Roles(LanguageCritic(chat, reader.count_tokens, language.sees_media), LanguageClassifier(chat), LanguageRouter(chat), reader,
+    return Roles(LanguageCritic(chat, reader.count_tokens, language.sees_media, room), LanguageClassifier(chat), LanguageRouter(chat), reader,
                  f"{reader.name}, over an OpenAI-compatible server{', images and frames shown' if language.sees_media else ''}", "llm", chat)
 
 

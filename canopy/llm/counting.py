@@ -86,16 +86,17 @@ class ServerTokens:
 
 
 class EstimatedTokens:
-    """A guess for English and tables: a word is a token and one more for every eight letters beyond eight, a digit is one, a run of other signs is one.
+    """A guess for English and tables: a word is one token for every eight letters begun (five where it is capitalised: names), a digit one, a run of signs one.
 
-    Scripts without blanks (Chinese, Japanese, Thai) count as one token a character.
+    Scripts without blanks (Chinese, Japanese, Thai) count as one token a character. Against SmolLM2's tokenizer (49k tokens) it gave 101% on 528
+    paragraphs and 94% on 270 tables of the benchmarks' slices; tokenizers with more tokens, as Qwen's, need fewer.
     """
 
     says = "tokens estimated"
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Estimated tokens of each text."""
-        return [sum(1 + (len(w) - 1) // 8 if w.isascii() else _unspaced(w) for w in _WORD.findall(t)) for t in texts]
+        return [sum(1 + (len(w) - 1) // (8 if w.islower() else 5) if w.isascii() else _unspaced(w) for w in _WORD.findall(t)) for t in texts]
 
 
 def _unspaced(word: str) -> int:

@@ -3,45 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from canopy.llm.prompting import load_prompt
 from canopy.llm.roles import Chat, Memory, Shown, Trace, Verdict
 from canopy.llm.showing import show_evidence
 from canopy.llm.structured import Strict, ask_for
 
-# The critic's own cap on evidence, as the reader's: the paper's 16k tokens, 64k where videos are among it.
-EVIDENCE_TOKENS, VIDEO_EVIDENCE_TOKENS = 16_000, 64_000
-FRAME_TOKENS = 222
+FRAME_TOKENS = 222  # of a picture, as `canopy.pipelines.evidence` counts it for the reader
+
+
+def _names_something(sufficient: bool, missing: str, query: str) -> None:
+    if not sufficient and not (query.strip() or missing.strip()):
+        raise ValueError("query must say what to search for where sufficient is false")
+
+
+# Lengths that only the schema knows: they keep a model that cannot stop from writing on; a longer text out of a server without schemas is as good.
+Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 
 
 class Judgement(Strict):
     """What the critic replies; a judgement that more is needed says what."""
 
     sufficient: bool
-    missing: str
-    query: str
+    missing: Line
+    query: Line
 
     @model_validator(mode="after")
     def _says_what(self) -> Judgement:
-        if not self.sufficient and not (self.query.strip() or self.missing.strip()):
-            raise ValueError("query must say what to search for where sufficient is false")
+        _names_something(self.sufficient, self.missing, self.query)
         return self
 
 
 class JudgementWithFacts(Strict):
     """What the critic with a memory replies: first the facts, then the judgement."""
 
-    facts: list[str]
+    facts: Annotated[list[Line], Field(json_schema_extra={"maxItems": 5})]
     sufficient: bool
-    missing: str
-    query: str
+    missing: Line
+    query: Line
 
     @model_validator(mode="after")
     def _says_what(self) -> JudgementWithFacts:
-        if not self.sufficient and not (self.query.strip() or self.missing.strip()):
-            raise ValueError("query must say what to search for where sufficient is false")
+        _names_something(self.sufficient, self.missing, self.query)
         return self
 
 
@@ -51,11 +57,14 @@ class LanguageCritic:
     Parameters
     ----------
     count : callable
-        Texts to their tokens, for the cap: over it the newest regions stay (as for the reader), what is left out is counted in the trace's notes.
+        Texts to their tokens, for the cap.
+    room : tuple of int
+        The most tokens of evidence without and with videos among it, as the reader's (paper: 16k and 64k). Over it the newest regions stay; what is left out is
+        counted in the trace's notes.
     """
 
-    def __init__(self, chat: Chat, count: Callable[[Sequence[str]], list[int]], sees_media: bool = False) -> None:
-        self._chat, self._count, self._sees_media = chat, count, sees_media
+    def __init__(self, chat: Chat, count: Callable[[Sequence[str]], list[int]], sees_media: bool = False, room: tuple[int, int] = (16_000, 64_000)) -> None:
+        self._chat, self._count, self._sees_media, self._room = chat, count, sees_media, room
 
     def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
         """One call, and one more where its reply has to be repaired; sufficient, counted as a fallback, where that cannot be used either."""
@@ -63,11 +72,11 @@ class LanguageCritic:
         values = {"question": question.strip(), "evidence": shown or "(nothing was found)\n"}
         said: Judgement | JudgementWithFacts | None
         if memory is None:
-            said = ask_for(Judgement, self._chat, "critic", load_prompt("critic").messages(**values), trace)
+            said = ask_for(Judgement, self._chat, "critic", load_prompt("critic").messages(**values), trace, max_tokens=512)
             facts: tuple[str, ...] = ()
         else:
             messages = load_prompt("critic_memory").messages(**values, facts=_listed(memory.facts), searched=_listed(memory.searched))
-            said = ask_for(JudgementWithFacts, self._chat, "critic", messages, trace, max_tokens=512)
+            said = ask_for(JudgementWithFacts, self._chat, "critic", messages, trace, max_tokens=1024)
             facts = tuple(f for x in (said.facts if said else ()) if (f := " ".join(x.split())))
         if said is None or said.sufficient:
             return Verdict(True, facts=facts)
@@ -75,7 +84,7 @@ class LanguageCritic:
         return Verdict(False, missing, query or missing, facts)
 
     def _capped(self, evidence: Sequence[Shown], trace: Trace) -> list[Shown]:
-        room = VIDEO_EVIDENCE_TOKENS if any(s.modality == "video" for s in evidence) else EVIDENCE_TOKENS
+        room = self._room[any(s.modality == "video" for s in evidence)]
         kept: list[Shown] = []
         for region, words in reversed(list(zip(evidence, self._count([s.words() for s in evidence]), strict=True))):
             pictures = (len(region.times) or region.modality == "image") if self._sees_media and region.media else 0

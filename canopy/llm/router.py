@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any
 
-from pydantic import Field, create_model
+from pydantic import create_model, model_validator
 
 from canopy.llm.prompting import load_prompt
 from canopy.llm.roles import Chat, Trace
@@ -21,15 +21,25 @@ SOURCES = {
 
 
 class Route(Strict):
-    """What the router replies; `route_among` narrows the names to those there are."""
+    """What the router replies; `route_among` adds a yes or no for each modality there is. (A list of names has no end for a model that cannot stop.)"""
 
-    modalities: list[str]
+    @property
+    def chosen(self) -> list[str]:
+        """The modalities to search."""
+        return [m for m, wanted in self.model_dump().items() if wanted]
+
+    @model_validator(mode="after")
+    def _chooses(self) -> Route:
+        if not self.chosen:
+            raise ValueError("at least one must be true")
+        return self
 
 
 @lru_cache(maxsize=16)
 def route_among(available: tuple[str, ...]) -> type[Route]:
     """The shape of a reply that chooses at least one of the given modalities."""
-    return create_model("Route", __base__=Route, modalities=(list[Literal[available]], Field(min_length=1)))  # type: ignore[valid-type]
+    fields: dict[str, Any] = {m: (bool, ...) for m in available}
+    return create_model("Route", __base__=Route, **fields)
 
 
 class LanguageRouter:
@@ -45,4 +55,4 @@ class LanguageRouter:
             return tuple(available)
         sources = "\n".join(f"- {m}: {SOURCES.get(m, m)}" for m in available)
         said = ask_for(route_among(tuple(available)), self._chat, "router", load_prompt("router").messages(question=question.strip(), sources=sources), trace, max_tokens=64)
-        return tuple(available) if said is None else tuple(m for m in available if m in said.modalities)
+        return tuple(available) if said is None else tuple(m for m in available if m in said.chosen)

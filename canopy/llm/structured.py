@@ -27,6 +27,15 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
+    """A shape's JSON schema without the titles and descriptions that come from code: rewording a docstring changes no request."""
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: bare(v) for k, v in value.items() if not (k in ("title", "description") and isinstance(v, str))}
+        return [bare(v) for v in value] if isinstance(value, list) else value
+    return bare(shape.model_json_schema())
+
+
 def without_thoughts(text: str) -> str:
     """A reply without what a reasoning model thought before it; nothing where it was cut off while thinking."""
     if "</think>" in text:  # some servers leave the opening tag in the prompt
@@ -73,7 +82,7 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
     canopy.errors.ServerError
         Where no other request would fare better.
     """
-    schema = shape.model_json_schema()
+    schema = schema_of(shape)
     said: list[Mapping[str, Any]] = list(messages)
     trouble = ""
     for asked in (role, f"{role}_repair"):

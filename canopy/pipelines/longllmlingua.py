@@ -82,13 +82,15 @@ def _compressor() -> type[PromptCompressor]:
             self.model, self.device = CachedModel(model), str(model.device)
             told = getattr(model.config.get_text_config(), "max_position_embeddings", 0) or WINDOW
             self.max_position_embeddings = min(WINDOW, int(told))
-            if self.max_position_embeddings < 3 * STEP:
-                raise ValueError(f"it takes {told} tokens at once, and at least {3 * STEP} are needed")
+            if self.max_position_embeddings < 5 * STEP:
+                raise ValueError(f"it takes {told} tokens at once, and at least {5 * STEP} are needed")
             self.model_name, self.use_llmlingua2, self.retrieval_model, self.retrieval_model_name = str(folder), False, None, None
             self.open_api_config: dict[str, str] = {}
             self.cache_bos_num, self.prefix_bos_num, self.context_idxs = 10, 100, []
             self.oai_tokenizer = _Uncounted()
             self.lock, self.ranked_by_beginning = threading.Lock(), 0
+            # What the package holds of a question in its cache must leave room for steps of evidence, or it fails or never ends.
+            self.question_room = self.max_position_embeddings - 4 * STEP
 
         def get_prefix_length(self, prefix: str, text: str) -> int:
             """Tokens that begin inside ``prefix``, by their offsets: the package compares decoded texts, and fails where a tokenizer does not give back
@@ -122,19 +124,26 @@ def load_compressor(folder: Path) -> PromptCompressor:
     return _compressor()(folder)
 
 
-def compress(compressor: Any, question: str, contexts: Sequence[str], rate: float) -> tuple[str, int]:
-    """Contexts compressed to about ``rate`` of their tokens, and how many were too long to be ranked by all of their words.
+def compress(compressor: Any, question: str, contexts: Sequence[str], rate: float) -> tuple[str, Counter[str]]:
+    """Contexts compressed to about ``rate`` of their tokens, and what was too long for the model: contexts ranked by their beginning, a question of which
+    the end alone was looked at.
 
     Texts of users reach the package as ``context`` and ``question`` only, which it tokenizes; what it evaluates or parses (``context_budget``, the tags of
     its structured form) is never among them.
     """
-    texts = [t.strip() for t in contexts if t.strip()]
+    texts, notes = [t.strip() for t in contexts if t.strip()], Counter[str]()
     if not texts:
-        return "", 0
+        return "", notes
+    asked = question.strip() or "?"
+    offsets = compressor.tokenizer(asked, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    if len(offsets) > compressor.question_room:
+        asked = asked[offsets[-compressor.question_room][0]:]
+        notes["question cut for the compressor"] = 1
     with compressor.lock:
         compressor.context_idxs, compressor.ranked_by_beginning = [], 0
-        made = compressor.compress_prompt(texts, instruction="", question=question.strip() or "?", rate=rate, **SETTINGS)
-        return str(made["compressed_prompt"]).strip(), compressor.ranked_by_beginning
+        made = compressor.compress_prompt(texts, instruction="", question=asked, rate=rate, **SETTINGS)
+        notes["items ranked by their beginning"] = compressor.ranked_by_beginning
+    return str(made["compressed_prompt"]).strip(), +notes
 
 
 class LongLlmLingua:
@@ -155,12 +164,11 @@ class LongLlmLingua:
         kept: list[Evidence] = []
         if words:
             started = time.perf_counter()
-            text, by_beginning = compress(compressor, question.question, [tools.library.show(e).words() for e in keep_whole(words, tools)], self.rate)
+            text, notes = compress(compressor, question.question, [tools.library.show(e).words() for e in keep_whole(words, tools)], self.rate)
             trace.spend("compress", time.perf_counter() - started)
-            notes["items ranked by their beginning"] += by_beginning
             kept = rewritten(words[0], text, tools)
         kept += keep_whole([i for i in ids if i in apart], tools)
-        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=+notes)
+        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=notes)
 
 
 def _sizes(answers: Answers) -> Mapping[str, System]:

@@ -69,10 +69,14 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
 def _refuse_too_many(sink: Sink, raw: Path, config: Config, kept: Path) -> None:
     """Stop on too many unusable records, or when nothing is left; the quarantine file is kept where it can be read."""
     counts, limit = sink.counts, config.ingest.max_quarantined_share
+
+    def too_many(wrong: int, of: int) -> bool:
+        return wrong > limit * of and (not limit or wrong >= config.ingest.min_quarantined or 2 * wrong > of)
+
     bad = Counter(q["file"] for q in sink.quarantine)
     # A file of its own share, so that many good items do not hide that most questions are bad; folders of one record a file count together.
-    over = [("", counts["quarantined"], counts["read"])] if counts["quarantined"] > limit * counts["read"] else \
-        [(f" of {f}", n, sink.read_from[f]) for f, n in bad.items() if sink.read_from[f] > 20 and n > limit * sink.read_from[f]]
+    over = [("", counts["quarantined"], counts["read"])] if too_many(counts["quarantined"], counts["read"]) else \
+        [(f" of {f}", n, sink.read_from[f]) for f, n in bad.items() if sink.read_from[f] > 20 and too_many(n, sink.read_from[f])]
     for where, wrong, of in over[:1]:
         write_bytes(kept, "".join(json.dumps(q, ensure_ascii=False) + "\n" for q in sink.quarantine).encode("utf-8", "replace"))
         first = next(q for q in sink.quarantine if where in ("", f" of {q['file']}"))

@@ -170,11 +170,23 @@ def test_too_many_bad_records_stop_the_run_and_keep_the_last_good_output(tmp_pat
     raw = write(tmp_path / "raw")
     _, out = stage(raw, tmp_path)
     good = (out / "items.parquet").read_bytes()
-    write(raw, [*ITEMS, {"id": "bad", "modality": "text", "text": ""}])
-    with pytest.raises(DataError, match=r"1 of 8 records cannot be used.*items\.jsonl, bad: text is empty; all of them: .*mine-quarantine\.jsonl"):
+    write(raw, [*ITEMS, *({"id": f"bad{n}", "modality": "text", "text": ""} for n in range(5))])
+    with pytest.raises(DataError, match=r"5 of 12 records cannot be used.*items\.jsonl, bad0: text is empty; all of them: .*mine-quarantine\.jsonl"):
         stage(raw, tmp_path)
     assert (out / "items.parquet").read_bytes() == good
     assert "text is empty" in (tmp_path / "ws" / ".canopy" / "work" / "benchmark" / "mine-quarantine.jsonl").read_text()
+
+
+@pytest.mark.parametrize(("good", "bad", "share", "stops"), [
+    (18, 2, 0.05, False), (0, 4, 0.05, True), (3, 4, 0.05, True), (95, 5, 0.05, False), (90, 5, 0.05, True), (25, 2, 0.05, False), (18, 1, 0.0, True)])
+def test_a_few_bad_records_among_few_do_not_stop_it(tmp_path, good, bad, share, stops):
+    """Two wrong answer nodes of HybridQA in a slice of twenty questions are a tenth of it, and no sign of a broken release."""
+    raw = write(tmp_path / "raw", [{"id": f"t{n}", "modality": "text", "text": "A sentence." if n < good else ""} for n in range(good + bad)], [])
+    if stops:
+        with pytest.raises(DataError, match=rf"{bad} of {good + bad} records cannot be used"):
+            stage(raw, tmp_path, share)
+    else:
+        assert stage(raw, tmp_path, share)[0].metrics["quarantined"] == bad
 
 
 @pytest.mark.parametrize(("splits", "official", "want"), [

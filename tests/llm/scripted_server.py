@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -43,10 +44,16 @@ def pictures_of(request: Request) -> list[str]:
     return [p["image_url"]["url"] for m in request["messages"] if isinstance(m["content"], list) for p in m["content"] if p["type"] == "image_url"]
 
 
+def sources_of(request: Request) -> list[str]:
+    """The modalities that the router may choose from."""
+    return re.findall(r"^- (\w+): ", words_of(request), re.M)
+
+
 def answer_plainly(request: Request) -> str:
     """A reply that every role can use: enough evidence, a lookup, texts, and always the same answer."""
     name = prompt_of(request)
-    replies = {"critic": '{"sufficient": true, "missing": "", "query": ""}', "classifier": '{"kind": "lookup"}', "router": '{"modalities": ["text"]}',
+    replies = {"critic": '{"sufficient": true, "missing": "", "query": ""}', "classifier": '{"kind": "lookup"}',
+               "router": json.dumps({m: m == "text" for m in sources_of(request)}),
                "critic_memory": '{"facts": [], "sufficient": true, "missing": "", "query": ""}', "reader_option": "B", "closed_option": "A"}
     return replies.get(name, "forty-two")
 

@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from canopy.items import Question
-from canopy.llm import critic as critic_module
 from canopy.llm.classifier import LanguageClassifier
 from canopy.llm.client import ChatClient
 from canopy.llm.counting import EstimatedTokens
@@ -94,13 +93,15 @@ def test_the_critic_is_shown_that_nothing_was_found() -> None:
     assert "(nothing was found)" in words_of(judge('{"sufficient": true, "missing": "", "query": ""}', evidence=[])[2].requests[0])
 
 
-def test_over_the_cap_the_critic_sees_the_newest_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(critic_module, "EVIDENCE_TOKENS", 12)
-    evidence = [Shown(f"b/{n}", "text", "", 0, 1, f"region {n} has five words") for n in range(4)]
-    _, trace, server = judge('{"sufficient": true, "missing": "", "query": ""}', evidence=evidence)
-    words = words_of(server.requests[0])
-    assert "[1] region 2 has five words\n[2] region 3" in words and "region 1" not in words
-    assert trace.notes == {"regions the critic had no room for": 2}
+@pytest.mark.parametrize(("modality", "kept"), [("text", 2), ("video", 3)])
+def test_over_the_cap_the_critic_sees_the_newest_and_says_so(modality: str, kept: int) -> None:
+    evidence = [Shown(f"b/{n}", modality, "", 0, 1, f"region {n} has five words") for n in range(4)]
+    trace = Trace()
+    with ScriptedServer() as server:
+        LanguageCritic(ChatClient(Server(server.url, "tiny")), count_words, room=(12, 15)).judge("What?", evidence, None, trace)
+        words = words_of(server.requests[0])
+    assert [f"region {n} has" in words for n in range(4)] == [n >= 4 - kept for n in range(4)] and "[1]" in words
+    assert trace.notes == {"regions the critic had no room for": 4 - kept}
 
 
 # --- classifier and router
@@ -116,19 +117,21 @@ def test_the_classifier(reply: str, aggregate: bool, expected: list[tuple[str, s
         assert calls(trace) == expected and "How many lakes are there?" in words_of(server.requests[0]) and prompt_of(server.requests[0]) == "classifier"
 
 
-@pytest.mark.parametrize(("reply", "chosen", "fell_back"), [
-    ('{"modalities": ["table"]}', ("table",), False), ('{"modalities": ["text", "image"]}', ("image", "text"), False),
-    ('{"modalities": ["table", "table"]}', ("table",), False),
-    ('{"modalities": ["audio"]}', ("image", "table", "text"), True), ('{"modalities": []}', ("image", "table", "text"), True),
-    ('{"modalities": ["video"]}', ("image", "table", "text"), True), ("tables", ("image", "table", "text"), True)])
-def test_the_router(reply: str, chosen: tuple[str, ...], fell_back: bool) -> None:
+ALL = ("image", "table", "text")
+
+
+@pytest.mark.parametrize(("reply", "chosen", "trouble"), [
+    ('{"image": false, "table": true, "text": false}', ("table",), ""), ('{"text": true, "table": false, "image": true}', ("image", "text"), ""),
+    ('{"image": false, "table": false, "text": false}', ALL, "object: Value error, at least one must be true"), ('{"table": true}', ALL, "image: Field required"),
+    ('{"image": false, "table": true, "text": false, "video": true}', ALL, "video: Extra inputs are not permitted"), ("tables", ALL, "no JSON object in it")])
+def test_the_router(reply: str, chosen: tuple[str, ...], trouble: str) -> None:
     trace = Trace()
     with roles_over(reply) as (roles, server):
-        assert roles.router.route("Which lake?", ["image", "table", "text"], trace) == chosen
-        assert bool(trace.calls[-1].fallback) is fell_back and trace.count("router") == 1
+        assert roles.router.route("Which lake?", ALL, trace) == chosen
+        assert trace.calls[-1].fallback == trouble and trace.count("router") == 1
         assert "- table: " in words_of(server.requests[0]) and "video" not in words_of(server.requests[0])
         schema = server.requests[0]["response_format"]["json_schema"]["schema"]
-        assert schema["properties"]["modalities"]["items"]["enum"] == ["image", "table", "text"]
+        assert schema["required"] == ["image", "table", "text"] and schema["additionalProperties"] is False
 
 
 def test_one_modality_is_not_asked_about() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from canopy.llm.client import ChatClient, Refused
 from canopy.llm.roles import Trace
-from canopy.llm.structured import Strict, ask_for, find_object, without_thoughts
+from canopy.llm.structured import Strict, ask_for, find_object, schema_of, without_thoughts
 from canopy.llm.wire import Server
 from tests.llm.scripted_server import Request, ScriptedServer
 
@@ -33,6 +33,19 @@ def ask(reply: Callable[[Request], str], knows_schemas: bool = True) -> tuple[Sh
 
 def roles(trace: Trace) -> list[tuple[str, str]]:
     return [(c.role, c.fallback) for c in trace.calls]
+
+
+class Titled(Strict):
+    """A shape whose words could be taken for a schema's own."""
+
+    title: str
+    description: list[Shape]
+
+
+def test_schemas_hold_no_words_of_the_code() -> None:
+    schema = schema_of(Titled)
+    assert set(schema["properties"]) == {"title", "description"} and schema["properties"]["title"] == {"type": "string"}
+    assert "could be taken" not in json.dumps(schema) and "A shape to ask for" not in json.dumps(schema)
 
 
 @pytest.mark.parametrize("knows_schemas", [True, False])

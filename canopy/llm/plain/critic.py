@@ -1,0 +1,113 @@
+"""The LLM-free critic: an entity-coverage stop rule, and a follow-up query out of the best kept evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
+from canopy.llm.plain.words import bare_title, content, names, question_entities, words
+from canopy.llm.roles import Memory, Shown, Trace, Verdict
+
+# Chosen on the training half of a HotpotQA slice (150 questions): with 5 paragraphs these stop on 55% of the questions, and 88% of those have both of
+# their supporting paragraphs.
+LINKED_SHARE = 0.8
+ALONE_SHARE = 0.9
+NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is kept of one item: its title without brackets, its words in lower case, their content stems."""
+
+    title: str
+    text: str
+    stems: frozenset[str]
+
+
+class EvidenceCritic:
+    """See `canopy.llm.roles.Critic`.
+
+    *Sufficient* is evidence that covers every name in the question (capitalised spans, quoted strings, numbers) and, of the question's content words, enough
+    in one place: one item alone holds ``ALONE_SHARE`` of them, or two items of which one names the other hold ``LINKED_SHARE`` together, or the question names
+    two of the items by their titles (a comparison).
+
+    Otherwise the *query* is what the question still asks, that is its words which the best sentence (by cosine) and its title do not hold, and after them
+    the first ``NAMES`` names in the evidence that the question does not mention and no item's title is: the bridges to what is not found yet. Sentences most
+    like the question are read first.
+    """
+
+    def __init__(self, likeness: Likeness) -> None:
+        self._likeness = likeness
+
+    def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
+        """A verdict. Evidence that holds no new name to search for is taken as sufficient, and noted."""
+        sentences = cut_evidence(evidence)
+        pages = _pages(evidence)
+        missing = uncovered(question, pages)
+        if sentences and not missing and supports(question, pages):
+            return Verdict(True)
+        scores = self._likeness.to_question(question, sentences)
+        order = np.argsort(-scores, kind="stable").tolist()
+        searched = {n for s in (memory.searched if memory else ()) for n in s.split("; ")}
+        bridges = find_bridges(question, [sentences[n] for n in order], pages, searched)
+        rest = remaining(question, sentences[order[0]]) if order else ""
+        query = " ".join([*([rest] if rest else []), ", ".join(bridges)]).strip() if bridges else rest if missing else ""
+        if not query or query == question:
+            trace.note("plain critic: no lead to follow")
+            return Verdict(True)
+        facts = (sentences[order[0]].full,) if memory is not None else ()
+        return Verdict(False, "; ".join(bridges or missing), query, facts)
+
+
+def _pages(evidence: Sequence[Shown]) -> list[Page]:
+    """The evidence by item, in order of first sight."""
+    texts: dict[str, list[str]] = {}
+    titles: dict[str, str] = {}
+    for region in evidence:
+        texts.setdefault(region.item_id, []).append(region.text)
+        titles[region.item_id] = titles.get(region.item_id) or bare_title(region.title)
+    return [Page(titles[i], " ".join(t).lower(), content(f"{titles[i]} {' '.join(t)}")) for i, t in texts.items()]
+
+
+def uncovered(question: str, pages: Sequence[Page]) -> list[str]:
+    """Names in the question of which some word stands nowhere in the evidence's titles and texts."""
+    there = frozenset().union(*(p.stems for p in pages))
+    return [e for e in question_entities(question) if not content(e) <= there]
+
+
+def supports(question: str, pages: Sequence[Page]) -> bool:
+    """Whether the evidence holds together what the question asks; see `EvidenceCritic`."""
+    asked, said = content(question), f" {' '.join(words(question))} "
+    if not asked:
+        return bool(pages)
+    if sum(bool(words(p.title)) and f" {' '.join(words(p.title))} " in said for p in pages) >= 2:
+        return True
+    if any(len(asked & p.stems) >= ALONE_SHARE * len(asked) for p in pages):
+        return True
+    return any(a is not b and len(b.title) > 3 and len(asked & (a.stems | b.stems)) >= LINKED_SHARE * len(asked) and b.title.lower() in a.text
+               for a in pages for b in pages)
+
+
+def find_bridges(question: str, sentences: Sequence[Sentence], pages: Sequence[Page], searched: frozenset[str] | set[str] = frozenset()) -> list[str]:
+    """Up to ``NAMES`` names in the sentences that the question does not mention, that are no item's title and were not searched for."""
+    asked, lowered = set(words(question)), question.lower()
+    titles = {p.title.lower() for p in pages}
+    found: list[str] = []
+    for sentence in sentences:
+        for name in names(sentence.text):
+            low = name.lower()
+            if low in lowered or low in titles or low in sentence.title.lower() or name in found or name in searched or asked.issuperset(words(name)):
+                continue
+            found.append(name)
+            if len(found) == NAMES:
+                return found
+    return found
+
+
+def remaining(question: str, best: Sentence) -> str:
+    """The question's words, in order, that the best sentence and its title do not hold."""
+    held = set(words(best.full))
+    return " ".join(w for w in question.replace("?", " ").split() if not held.issuperset(words(w)))

@@ -1,0 +1,131 @@
+"""`canopy evaluate` and `canopy sweep`: what they list, write, print and lay side by side; the stages they run are tested elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from canopy.config import Config, load_config
+from canopy.errors import CanopyError, DataError
+from canopy.evaluation.answer_rows import ANSWER_SCHEMA, METRICS
+from canopy.items import write_table
+from canopy.pipelines.base import all_systems
+from orchestration import cli_evaluate
+from orchestration.parameter_sweep import Point, compare, plan_points, write_comparison
+from tests.llm.scripted_server import ScriptedServer
+from tests.orchestration.project import ROOT
+
+PARAMS = "benchmarks: {tiny: {adapter: native, path: raw}}\nevaluation: {resamples: 100}\n"
+
+
+def console() -> Console:
+    return Console(record=True, width=400, file=open("/dev/null", "w"))
+
+
+def listed(root: Path, params: str = PARAMS) -> str:
+    (root / "params.yaml").write_text(params)
+    out = console()
+    cli_evaluate.show_systems(root, load_config(root / "params.yaml"), out)
+    return out.export_text()
+
+
+def row_of(told: str, system: str) -> str:
+    return next(line for line in told.splitlines() if line.startswith("│") and line[1:].split("│")[0].strip() == system)
+
+
+def test_every_system_is_listed_with_what_it_needs_and_whether_it_can_run(tmp_path: Path) -> None:
+    told = listed(tmp_path)
+    assert all(row_of(told, name) for name in all_systems())
+    assert " yes " in row_of(told, "canopy") and "gold evidence" in row_of(told, "gold-item")
+    assert "no: needs a language model server: set language.base_url" in row_of(told, "ircot")
+    assert "no: needs a model: answers.models.recomp_extractive is not set; " in row_of(told, "recomp-extractive")
+    assert "No language model server is set: the LLM-free roles read" in told
+
+
+def test_a_server_that_answers_and_one_that_does_not(tmp_path: Path) -> None:
+    with ScriptedServer() as server:
+        told = listed(tmp_path, PARAMS + f"language: {{base_url: '{server.url}'}}\n")
+        assert " yes " in row_of(told, "ircot") and f"Read by the model at {server.url}." in told and not server.requests
+        url = server.url
+    told = listed(tmp_path, PARAMS + f"language: {{base_url: '{url}'}}\n")
+    assert " no: " in row_of(told, "ircot") and "no system can run" in told
+
+
+def test_the_command_lists_and_names_what_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = typer.Typer()
+    cli_evaluate.register(app)
+    monkeypatch.setenv("COLUMNS", "300")
+    shown = CliRunner().invoke(app, ["evaluate", "--list", "--workspace", str(ROOT)])
+    assert shown.exit_code == 0 and "canopy-lookahead" in shown.output and "systems can run in" in shown.output
+    refused = CliRunner().invoke(app, ["evaluate", "--systems", "canopy,canopie", "--workspace", str(ROOT)])
+    assert isinstance(refused.exception, DataError) and "no system 'canopie'" in str(refused.exception)
+
+
+def test_the_environments_server_is_written_down_and_its_key_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = Config.model_validate({"benchmarks": {"tiny": {"adapter": "native", "path": "raw"}}})
+    assert cli_evaluate.server_of_environment(config, console()) == []
+    for name, value in (("BASE_URL", "http://127.0.0.1:1/v1"), ("MODEL", "m"), ("API_KEY", "secret")):
+        monkeypatch.setenv(f"CANOPY_LLM_{name}", value)
+    assert cli_evaluate.server_of_environment(config, console()) == ["language.base_url=http://127.0.0.1:1/v1", "language.model=m"]
+    named = config.model_copy(update={"language": config.language.model_copy(update={"base_url": "http://127.0.0.1:2/v1"})})
+    assert cli_evaluate.server_of_environment(named, console()) == []
+
+
+def write_answers(root: Path, em: dict[str, list[float]]) -> Path:
+    """What the stage `answers` writes, made up."""
+    root.mkdir(parents=True, exist_ok=True)
+    (root / "params.yaml").write_text(PARAMS)
+    folder = root / "data" / "answers" / "tiny"
+    rows: list[dict[str, Any]] = [
+        {"question_id": f"q{n}", "reader": "words", "system": system, "setting": "unified", "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
+         **{m: None for m in METRICS}, "em": v, "f1": v, "tokens": 10, "whole_tokens": 40, "calls": [], "rounds": 1, "retrieved": 3, "follow_up_retrieved": 0, "duplicates": 0,
+         "cap_cut": False, "gold_items_found": 1, "gold_items": 2, "gold_recall": 0.5, "answer_in_evidence": None, "items_refinable": 1, "items_kept": 1, "items_split": 0,
+         "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []} for system, values in em.items() for n, v in enumerate(values)]
+    write_table(folder / "answers.parquet", rows, ANSWER_SCHEMA)
+    described = [{"name": s, "ran": True, "why_not": []} for s in em] + [{"name": "ircot", "ran": False, "why_not": ["needs a language model server"]}]
+    (folder / "systems.json").write_text(json.dumps({"readers": [{"name": "words", "label": "the word reader", "kind": "plain"}], "llm_free": True, "systems": described, "own_is_unified": False,
+                                                     "metric": {"primary": ["em", "f1"], "rules": "As SQuAD."}}))
+    return root
+
+
+def test_answers_are_shown_with_intervals_and_what_was_not_run_with_why(tmp_path: Path) -> None:
+    root, out = write_answers(tmp_path, {"vanilla": [1.0, 0.0] * 10, "canopy": [1.0] * 20}), console()
+    assert cli_evaluate.show_answers(root, load_config(root / "params.yaml"), out) == 2
+    told = out.export_text()
+    assert "tiny, unified corpus" in told and "50.0% [" in told and "+50.0 [" in told and "EM - vanilla's" in told
+    assert "read by the word reader; no language model took part. As SQuAD." in told and "not run: ircot: needs a language model server" in told
+    (root / "data" / "answers" / "tiny" / "systems.json").unlink()
+    with pytest.raises(CanopyError, match="no answers that can be read"):
+        cli_evaluate.read_lines(root, load_config(root / "params.yaml"), "tiny")
+
+
+def test_values_are_combined(tmp_path: Path) -> None:
+    points = plan_points(tmp_path, ["hierarchy.branching=2,4", "answers.k=5", "answers.settings=[unified],[own, gold]"], ["answers.systems=[canopy]"])
+    assert [p.name for p in points] == [f"branching = {b}, settings = {s}" for b in (2, 4) for s in ("[unified]", "[own, gold]")]
+    assert points[3].assignments == ("answers.systems=[canopy]", "hierarchy.branching=4", "answers.k=5", "answers.settings=[own, gold]")
+    assert len({p.folder for p in points}) == 4 and all(p.folder.is_relative_to(tmp_path / ".canopy" / "sweeps") for p in points)
+    again = plan_points(tmp_path, ["hierarchy.branching=4,2", "answers.k=5", "answers.settings=[own, gold],[unified]"])
+    assert {p.folder for p in again} == {p.folder for p in points}  # a point keeps its workspace, whatever else is asked for
+
+
+@pytest.mark.parametrize("given", [["hierarchy.branching"], ["hierarchy.branching=2"], ["=2,3"], ["answers.k="], ["answers.k=5,5"], ["answers.k=[5,6"]])
+def test_what_is_no_sweep_is_refused(given: list[str], tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        plan_points(tmp_path, given)
+
+
+def test_points_are_laid_side_by_side_on_the_same_questions(tmp_path: Path) -> None:
+    folders = [write_answers(tmp_path / name, {"vanilla": [1.0, 0.0] * 10, "canopy": values}) for name, values in (("a", [0.0] * 20), ("b", [0.0] * 15 + [1.0] * 5))]
+    points = [Point(f"k = {n}", (), f) for n, f in enumerate(folders)]
+    table = compare(points)
+    shown = {(r["value"], r["system"]): r for r in table.rows}
+    assert list(shown) == [("k = 0", "vanilla"), ("k = 0", "canopy"), ("k = 1", "vanilla"), ("k = 1", "canopy")]
+    assert shown["k = 1", "canopy"]["difference"].difference == 0.25 and shown["k = 1", "vanilla"]["difference"].difference == 0.0 and "difference" not in shown["k = 0", "canopy"]
+    files = {p.suffix: p.read_text() for p in write_comparison(points, table)}
+    assert set(files) == {".csv", ".md", ".html"} and all("canopy" in t for t in files.values()) and "<script" not in files[".html"] and "+25.0" in files[".md"]
