@@ -135,7 +135,11 @@ class Encoder(_Frozen):
 
 
 class Training(_Frozen):
-    """LoRA training of f_theta with the preference loss (method.md; paper: r 8, alpha 16, dropout 0.05, lambda 20)."""
+    """LoRA training of f_theta with the preference loss (method.md; paper: r 8, alpha 16, dropout 0.05, lambda 20).
+
+    ``per_modality``: beside the one adapter for all modalities, train one for each (the system ``canopy-per-modality``; ``modality_ranks`` gives
+    some of them another rank).
+    """
 
     rank: int = Field(8, ge=1)
     alpha: float = 16.0
@@ -148,6 +152,8 @@ class Training(_Frozen):
     temperature: float = Field(20.0, gt=0)
     checkpoint_steps: int = Field(20, ge=1)
     seed: int = 13
+    per_modality: bool = False
+    modality_ranks: dict[Literal["text", "table", "image", "video"], PositiveInt] = Field(default_factory=dict)
 
 
 class Store(_Frozen):
@@ -175,10 +181,10 @@ class Evaluation(_Frozen):
 class Options(_Frozen):
     """Departures from the paper's loop, each off by default and each a row of its own (``canopy-<option>``) among the ablations.
 
-    ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a round's best new
-    region scores less than this above the best so far (None: off). ``keep_margin``: keep an item whole where its best child beats the root by less (0: off).
-    ``aggregate_all``: aggregate questions keep texts and videos whole too. ``flat_global``: all new items' leaves compete, those that score at least
-    their root stay. ``frame_density``: kept video nodes get frames in proportion to their score. ``critic_memory``: the critic is told the
+    ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a smaller share
+    than this of the words that a follow-up round kept is new (None: off). ``keep_margin``: keep an item whole where none of its kept regions beats the root by as
+    much (0: off). ``aggregate_all``: aggregate questions keep texts and videos whole too. ``flat_global``: all new items' leaves are one list, those that score
+    at least their parent stay. ``frame_density``: kept video regions get frames by their score, the same number in all. ``critic_memory``: the critic is told the
     facts known and the gaps searched. ``order``: order of the evidence. ``faithfulness``: check the answer against the evidence.
     """
 

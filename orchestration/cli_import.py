@@ -19,7 +19,7 @@ def import_documents(
         "Questions to train and evaluate on: .jsonl or .json as in questions.jsonl, or a .csv, .tsv or .xlsx table with the columns `question` "
         "and `answers` (several separated by |), optionally `id`, `type`, `split`, `item`."))] = None,
     max_quarantined_share: Annotated[float, typer.Option(min=0, max=1, metavar="SHARE", help=(
-        "Stop where a larger share of the files cannot be used."))] = 0.2,
+        "Stop where a larger share of the files cannot be used, and those are at least five or most of them."))] = 0.2,
 ) -> None:
     """Make items of a folder of documents: .txt, .md, .html, .pdf, .docx, .csv, .tsv, .xlsx, images and videos.
 
@@ -71,7 +71,8 @@ def _show(done: Imported, target: Path) -> None:
     if done.hidden:
         say(f"note: {done.hidden} hidden files or folders left out", "dim")
     if not done.questions:
-        say("no questions: enough for an index, not for training or evaluation; give some with --questions FILE, or write TARGET_DIR/questions.jsonl", "yellow")
+        say("no questions: enough for a corpus (`canopy run --select +corpus`), not for training or evaluation; give some with --questions FILE, or write "
+            "TARGET_DIR/questions.jsonl", "yellow")
     say(f"next:   canopy run --data {target}")
 
 

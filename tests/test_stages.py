@@ -45,7 +45,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Paths, dict[str, Sta
     (root / "waiting" / "items.jsonl").write_text(json.dumps({"id": "film", "modality": "video", "media": "film.mp4", "duration": 90}) + "\n", "utf-8")
     config = Config.model_validate({
         "benchmarks": {b: {"adapter": "native", "path": b} for b in ("one", "two", "waiting")}, "split": {"test_share": 0.6},
-        "training": {"epochs": 1, "rank": 2, "batch": 8}, "store": {"shards": 2}, "evaluation": {"resamples": 100}})
+        "training": {"epochs": 1, "rank": 2, "batch": 8, "per_modality": True, "modality_ranks": {"text": 1}}, "store": {"shards": 2}, "evaluation": {"resamples": 100}})
     paths, results = Paths(root), {}
     for stage in STAGES:
         for b in config.benchmarks if stage in PER_BENCHMARK else (None,):
@@ -78,3 +78,13 @@ def test_a_benchmark_without_items_or_questions_passes_every_stage(done: tuple[P
     page = (paths.output("report") / "report.html").read_text("utf-8")
     assert "waiting" in page and "../gold_spans/two/examples.html" in page and "an item of" in page
     assert "nothing to show" in (paths.output("gold_spans", "waiting") / "examples.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_a_modality_can_have_an_adapter_and_a_rank_of_its_own(done: tuple[Paths, dict[str, StageResult]]) -> None:
+    paths, _ = done
+    own = json.loads((paths.output("node_encoder") / "by_modality" / "text" / "adapter" / "adapter_config.json").read_text())
+    shared = json.loads((paths.output("node_encoder") / "adapter" / "adapter_config.json").read_text())
+    assert (own["r"], shared["r"]) == (1, 2)
+    stores = [NodeStore.open(paths.output("node_embeddings") / v) for v in ("f_theta", "f_theta_per_modality")]
+    assert stores[0].item_ids == stores[1].item_ids and stores[0].digest != stores[1].digest

@@ -59,13 +59,15 @@ def _is_lines(path: Path, holds: str) -> bool:
     return isinstance(record, dict) and holds in record
 
 
-def _parquet(path: Path) -> list[dict[str, Any]]:
-    """Rows of a Parquet file, which mirrors publish in parts of bounded size."""
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a Parquet file, as mirrors publish them; few at a time, since a small file can say a long string a million times."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(path).to_pylist()
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=64):
+                yield from batch.to_pylist()
     except (pa.ArrowException, OSError, ValueError) as e:
         raise DataError(f"{path}: not a Parquet file that can be read: {str(e)[:160]}; download it again") from None
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from canopy.config import Options
 from canopy.encoder.words import region_text
 from canopy.evaluation.answer_gold import AnswerGold, Fragment, Places
 from canopy.evaluation.metrics import answer_words, matchable
@@ -112,7 +113,7 @@ class Scorekeeper:
         reader = tools.roles.reader.name
         missing = [i for i in items if (reader, i) not in self._whole]
         if missing:
-            counted = count_tokens(show_regions(keep_whole(missing, tools), tools, tools.answers.options), tools)
+            counted = count_tokens(show_regions(keep_whole(missing, tools), tools, Options()), tools)
             with self._lock:
                 self._whole.update({(reader, i): n for i, n in zip(missing, counted, strict=True)})
         return [self._whole[reader, i] for i in items]

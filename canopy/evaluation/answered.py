@@ -23,6 +23,7 @@ Name = tuple[str, str]  # a system and its variant
 CORPORA = {"unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 MAIN = ("no-retrieval", "vanilla", "universal-rag", "ircot", "canopy", "canopy-lookahead", "canopy-routed")  # in the order of the paper's main table
 ORACLES = frozenset({"gold-item", "gold-span"})
+COMPRESSION = "compression.json"
 # Measures beside the official ones; further shares that are pooled over questions, as (numerator, denominator).
 MEASURED = ("gold_recall", "gold_item_recall", "answer_in_evidence", "tokens", "kept_share", "rounds", "calls", "duplicate_share", "pruned", "cap_cut",
             "parse_failed", "prompt_tokens", "completion_tokens", "fallbacks")
@@ -49,6 +50,9 @@ class Answered:
         systems.json: who read, what was asked, what ran and what did not and why.
     trained : bool
         Whether f_theta was trained on questions of this benchmark.
+    compression : dict
+        compression.json, empty where there is none: ``curves`` and ``equal_tokens`` of compressors without a reader, as `canopy.evaluation.budgets`
+        summarises them.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Answered:
     notes: pd.DataFrame
     listed: dict[str, Any] = field(default_factory=dict)
     trained: bool = True
+    compression: dict[str, Any] = field(default_factory=dict)
 
     @property
     def adapter(self) -> str:
@@ -83,9 +88,11 @@ def read_answered(folder: Path, name: str, trained: bool = True) -> Answered | N
         listed = json.loads((folder / "systems.json").read_text("utf-8"))
         columns = ["question_id", *_CELL, "seed", *dict.fromkeys((*_PLAIN, *listed["metric"]["primary"])), "calls", "outcomes", "notes"]
         table = pq.read_table(folder / "answers.parquet", columns=columns)
+        alone = folder / COMPRESSION
+        compression = json.loads(alone.read_text("utf-8")) if alone.is_file() else {}
     except (OSError, ValueError, KeyError, pa.ArrowInvalid) as e:
         raise DataError(f"{folder}: no answers that can be read ({type(e).__name__}); rerun the stage answers") from None
-    return Answered(name, _by_question(table), _nested(table, "outcomes", ["modality"]), _nested(table, "notes", ["note"]), listed, trained)
+    return Answered(name, _by_question(table), _nested(table, "outcomes", ["modality"]), _nested(table, "notes", ["note"]), listed, trained, compression)
 
 
 def _by_question(table: pa.Table) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from canopy.evaluation.answered import Answered, View, build_views
 from canopy.evaluation.case_page import CasePage
 from canopy.evaluation.case_sections import PAGE, case_sections
 from canopy.evaluation.case_studies import Case
+from canopy.evaluation.compression_section import compression_section
 from canopy.evaluation.data_tables import (
     corpus_table,
     coverage_rows,
@@ -75,7 +76,7 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
     cells = [c for r in measured for c in decision_cells(r, settings)]
     views = build_views(answers, settings)
     summary = summarise(measured, compared, views)
-    told = answer_sections(views)
+    told = [*answer_sections(views), *filter(None, [compression_section(answers)])]
     sections = [
         summary.section,
         _run(training, settings, measured, views),

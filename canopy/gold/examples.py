@@ -77,6 +77,7 @@ def _item(row: Mapping[str, Any], said: Sequence[Annotation], item: Item, second
     pseudo = bool(row.get("pseudo")) or any(a.pseudo for a in said)
     badges = f'<span class="badge {row["coverage"]}">{_COVERAGE[row["coverage"]]}</span>' + (
         '<span class="badge pseudo" title="found by locating the answer, not annotated by anyone">pseudo gold</span>' if pseudo else "")
-    title = " — ".join(t for t in (item.title, item.section) if t.strip()) or "(no title)"
+    # Imported documents say the section in the title as well.
+    title = " — ".join(t for t in (item.title, item.section if item.section not in item.title else "") if t.strip()) or "(no title)"
     return (f'<article><h4><span dir="auto">{escape(title)}</span> {badges}</h4><p class="note">{item.modality} · {escape(item.id)} · '
             f'{len(marked.gold)} of {leaves.count} {marked.unit(leaves.count)} gold</p>{content}</article>')

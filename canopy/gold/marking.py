@@ -110,6 +110,13 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 
 
+def clock_span(start: float, end: float) -> str:
+    """A span of time; one inside a single second with tenths, an instant as one time."""
+    if end <= start:
+        return clock(start)
+    return f"{clock(start)}–{clock(end)}" if clock(start) != clock(end) else f"{clock(start)}.{int(start % 1 * 10)}–{clock(end)}.{int(end % 1 * 10)}"
+
+
 def mark_video(m: Marked) -> str:
     """A timeline of the segments with the annotated times under it, then what is said and read in gold segments and beside them."""
     end = m.leaves.bounds[-1] or 1.0
@@ -117,7 +124,7 @@ def mark_video(m: Marked) -> str:
     blocks = "".join(_block(m.leaves.span(i, i + 1), end, "segment gold" if i in m.gold else "segment") for i in range(m.leaves.count)
                      if i in m.gold or not crowded)
     times = "".join(_block(s, end, "time") for s in m.spans)
-    named = ", ".join(f"{clock(a)}–{clock(b)}" if b > a else clock(a) for a, b in m.spans)
+    named = ", ".join(clock_span(a, b) for a, b in m.spans)
 
     def show(i: int) -> str:
         a, b = m.leaves.span(i, i + 1)

@@ -45,6 +45,8 @@ READERS: dict[str, Callable[[Path], Document]] = {
     ".docx": read_docx, ".csv": read_csv, ".tsv": read_csv, ".xlsx": read_xlsx,
 }
 
+MANY_BAD = 5  # fewer files are no sign that the folder is the wrong one, unless they are most of it
+
 
 @dataclass(slots=True)
 class Imported:
@@ -78,7 +80,8 @@ def import_folder(source: Path, target: Path, questions: Path | None = None, max
     questions : Path, optional
         A file for `read_question_file`.
     max_quarantined_share : float
-        The import stops where a larger share of the files it tries cannot be used; ``<target>.quarantine.jsonl`` then lists them.
+        The import stops where a larger share of the files it tries cannot be used, and those are at least five or most of them (0: where any cannot);
+        ``<target>.quarantine.jsonl`` then lists them.
 
     Raises
     ------
@@ -268,7 +271,7 @@ class _Import:
     def _refuse(self, share: float, kept_list: Path) -> None:
         bad, tried = self.result.quarantined, self.result.imported + self.result.quarantined
         first = self.result.quarantine[0] if bad else {}
-        if bad > share * tried:
+        if bad > share * tried and (not share or bad >= MANY_BAD or 2 * bad > tried):
             _write_lines(kept_list, self.result.quarantine)
             raise DataError(f"{self.source}: {bad} of {tried} files cannot be used, more than --max-quarantined-share {share:g} allows; the first: "
                             f"{first['file']}: {first['reason']}; all of them: {kept_list}")

@@ -12,6 +12,7 @@ from canopy.pipelines.base import SystemSpec
 
 SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL "
           "(any OpenAI-compatible one; the README says how to start `vllm serve`)")
+_SCORES = {"f_theta_per_modality": "; set training.per_modality=true, and `canopy run` makes it"}
 _PIP = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "PIL": "pillow"}  # where the package's name is not the module's
 
 
@@ -97,7 +98,7 @@ def find_obstacles(spec: SystemSpec, here: Situation) -> list[str]:
             told.append(f"needs a model: {what}; {hints.get(key, 'download it and name its folder there')}")
     for scorer in needs.scorers:
         if scorer not in here.scorers:
-            told.append(f"needs the node scores {scorer}: there is no data/node_embeddings/{scorer}")
+            told.append(f"needs the node scores {scorer}: there is no data/node_embeddings/{scorer}{_SCORES.get(scorer, '')}")
     if needs.gold and not here.gold:
         told.append("needs annotated evidence, and no test question here has any")
     return told

@@ -79,13 +79,13 @@ class Canopy:
 
     def _round(self, question: Question, query: str, modalities: tuple[str, ...] | None, state: _State, tools: Tools, trace: Trace) -> None:
         hits = tools.find(question.id, query, self.k, trace, modalities=modalities, exclude=state.seen if self.options.exclude_seen else ())
-        new = [i for i, _ in hits if i not in state.seen]
+        new = {i: s for i, s in hits if i not in state.seen}
         state.seen.update(new)
         kept = self._compress(question, query, new, state, tools, trace)
         state.rounds.append(Round(query, tuple(i for i, _ in hits), tuple(new), tuple(kept)))
 
-    def _compress(self, question: Question, query: str, new: list[str], state: _State, tools: Tools, trace: Trace) -> list[Evidence]:
-        """The new items' kept regions, in retrieval order: refined with this round's query, whole where that is the rule."""
+    def _compress(self, question: Question, query: str, new: dict[str, float], state: _State, tools: Tools, trace: Trace) -> list[Evidence]:
+        """The new items' kept regions, in retrieval order: refined with this round's query, whole (and scored by their retrieval) where that is the rule."""
         if not new:
             return []
         modality = {i: tools.library.item(i).modality for i in new}
@@ -94,7 +94,7 @@ class Canopy:
             state.aggregate = tools.roles.classifier.is_aggregate(question.question, trace)
         whole = {i for i in new if not self.projection or (state.aggregate and modality[i] in can_be_whole)}
         refined = [i for i in new if i not in whole]
-        regions: dict[str, list[Evidence]] = {i: keep_whole([i], tools) for i in new if i in whole}
+        regions: dict[str, list[Evidence]] = {i: keep_whole([i], tools, [new[i]]) for i in new if i in whole}
         if refined:
             scored = score_items(refined, query, tools, trace, self.scorer)
             for region in regions_of(scored, self._choose(scored.layout, scored.scores), tools):
@@ -105,7 +105,10 @@ class Canopy:
         """Is the answer stated in what was kept? If not, the reader gets the same items whole, once; what then is not stated either is noted."""
         if is_stated(result):
             return result
-        whole = [Round(r.query, r.retrieved, r.new, tuple(keep_whole(r.new, tools))) for r in result.rounds]
+        best: dict[str, float] = {}
+        for region in (e for r in result.rounds for e in r.kept):
+            best[region.item_id] = max(region.score, best.get(region.item_id, region.score))
+        whole = [Round(r.query, r.retrieved, r.new, tuple(keep_whole(r.new, tools, [best.get(i, 0.0) for i in r.new]))) for r in result.rounds]
         again = answer_from(question, tools, trace, whole, self.options, Counter(result.notes))
         again.notes["reread whole"] = 1
         if not is_stated(again):

@@ -6,11 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from canopy.config import Options
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Reply, Shown, Trace
-from canopy.media.videos import frame_times
+from canopy.media.videos import FRAME_LIMIT, frame_times
 from canopy.pipelines.base import Result, Round
 from canopy.pipelines.tools import Tools
 
@@ -18,29 +19,46 @@ FRAME_TOKENS = 222  # the paper's figure for one frame or image in Qwen3-VL's to
 VIDEO_BENCHMARKS = frozenset({"lvbench", "longvideobench"})
 
 
-def frames_of(region: Evidence, share: float = 1.0) -> tuple[float, ...]:
-    """Times of the frames that show a video region: one every 10 s, at most 32; ``share`` thins or thickens them (at least one)."""
-    lo, hi = region.span
-    return tuple(frame_times(lo, hi, every=10.0 / max(share, 0.05)))
+def share_frames(counts: Sequence[int], ranks: Sequence[int]) -> list[int]:
+    """The same number of frames in all, handed out by score: each region keeps one, the rest goes to the better ones.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Frames that each region would have by the clock, at least 1 and at most `FRAME_LIMIT`.
+    ranks : sequence of int
+        Place of each region by score, 0 for the worst; a permutation.
+
+    Returns
+    -------
+    list of int
+        1 to `FRAME_LIMIT` each, their sum that of ``counts``: as near as that allows to ``counts`` times ``2 * rank / (regions - 1)``, so that the
+        best region is twice as dense as by the clock and the worst has one frame.
+    """
+    got = [1] * len(counts)
+    weights = [c * r for c, r in zip(counts, ranks, strict=True)]
+    for _ in range(sum(counts) - len(counts)):
+        open_to = [n for n in range(len(got)) if got[n] < FRAME_LIMIT]
+        got[max(open_to, key=lambda n: (weights[n] / got[n], ranks[n]))] += 1
+    return got
 
 
 def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) -> list[Shown]:
     """Regions as the reader sees them; video regions with their frames' times (their own where a system chose them).
 
-    With ``frame_density`` a question's frames are the same in number, and go to video regions in proportion to their rank by score: the best gets up to
-    twice the density, the worst none beyond its first.
+    With ``frame_density`` the given regions' frames are the same in number, and the better a region scores the more of them it gets (`share_frames`).
     """
-    videos = sorted({(r.score, r.item_id, r.lo) for r in regions if tools.library.item(r.item_id).modality == "video"})
-    place = {v: n for n, v in enumerate(videos)}
-    out = []
-    for r in regions:
-        times = r.times
-        if tools.library.item(r.item_id).modality == "video" and not times:
-            key = (r.score, r.item_id, r.lo)
-            share = 2.0 * place[key] / (len(videos) - 1) if options.frame_density and len(videos) > 1 else 1.0
-            times = frames_of(replace(r, span=tools.library.leaves(r.item_id).span(r.lo, r.hi)), share)
-        out.append(tools.library.show(r, times))
-    return out
+    times = [r.times for r in regions]
+    clocked = [n for n, r in enumerate(regions) if not r.times and tools.library.item(r.item_id).modality == "video"]
+    spans = {n: tools.library.leaves(regions[n].item_id).span(regions[n].lo, regions[n].hi) for n in clocked}
+    for n in clocked:
+        times[n] = tuple(frame_times(*spans[n]))
+    if options.frame_density and len(clocked) > 1:
+        order = sorted(clocked, key=lambda n: (regions[n].score, regions[n].item_id, regions[n].lo))
+        for n, count in zip(clocked, share_frames([len(times[n]) for n in clocked], [order.index(n) for n in clocked]), strict=True):
+            lo, hi = spans[n]
+            times[n] = tuple(lo + (i + 0.5) * (hi - lo) / count for i in range(count))
+    return [tools.library.show(r, t) for r, t in zip(regions, times, strict=True)]
 
 
 def count_tokens(shown: Sequence[Shown], tools: Tools) -> list[int]:
@@ -69,18 +87,21 @@ def choose_newest(rounds: Sequence[Sequence[int]], cap: int) -> tuple[list[list[
     -------
     kept : list of list of bool
     cut : bool
-        Whether anything was left out. A region that does not fit is left out whole, and with it all that is older.
+        Whether anything was left out. A region that does not fit is left out whole, and with it all that is older; one that alone is longer than the
+        cap is left out alone, since it would leave the reader nothing.
     """
     kept = [[False] * len(r) for r in rounds]
-    left, cut = cap, False
+    left, full = cap, False
     for number in reversed(range(len(rounds))):
         for n, tokens in enumerate(rounds[number]):
-            if cut or tokens > left:
-                cut = True
+            if tokens > cap:
+                continue
+            full = full or tokens > left
+            if full:
                 break
             kept[number][n] = True
             left -= tokens
-    return kept, cut
+    return kept, not all(map(all, kept))
 
 
 def order_regions(regions: Sequence[tuple[Evidence, Shown]], order: str) -> list[tuple[Evidence, Shown]]:
@@ -100,14 +121,17 @@ def answer_from(question: Question, tools: Tools, trace: Trace, rounds: Sequence
         With the evidence the reader saw; its ``tokens`` are the reader's.
     """
     options = options or Options()
-    shown = [show_regions(r.kept, tools, options) for r in rounds]
-    tokens = [count_tokens(s, tools) for s in shown]
+    everything = show_regions([e for r in rounds for e in r.kept], tools, options)
+    counts = count_tokens(everything, tools)
+    edges = [0, *accumulate(len(r.kept) for r in rounds)]
+    shown, tokens = ([x[a:b] for a, b in pairwise(edges)] for x in (everything, counts))
     kept, cut = choose_newest(tokens, cap_of(question, tools))
     pairs = [(replace(e, tokens=n), s) for r, ss, ns, ks in zip(rounds, shown, tokens, kept, strict=True)
              for e, s, n, k in zip(r.kept, ss, ns, ks, strict=True) if k]
     pairs = order_regions(pairs, options.order)
     reply = read_evidence(question, [s for _, s in pairs], tools, trace)
-    return Result(reply.text, [e for e, _ in pairs], [s for _, s in pairs], list(rounds), sum(e.tokens for e, _ in pairs), cut, dict(notes or {}))
+    noted = {**(notes or {}), **trace.notes}  # what roles noted on the way is told with the answer
+    return Result(reply.text, [e for e, _ in pairs], [s for _, s in pairs], list(rounds), sum(e.tokens for e, _ in pairs), cut, noted)
 
 
 def read_evidence(question: Question, shown: Sequence[Shown], tools: Tools, trace: Trace) -> Reply:

@@ -67,3 +67,7 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
             logging.enable_progress_bar()
     return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
+
+def clean(text: str) -> str:
+    """Text that tokenizers take: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")

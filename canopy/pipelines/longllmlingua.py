@@ -18,7 +18,7 @@ from canopy.llm.roles import Trace
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import answer_from
-from canopy.pipelines.local_models import hold_model, load_pretrained
+from canopy.pipelines.local_models import clean, hold_model, load_pretrained
 from canopy.pipelines.recomp import rewritten, set_apart
 from canopy.pipelines.tools import Tools
 
@@ -31,6 +31,7 @@ MODELS = {MODEL: "the causal language model that weighs tokens, the authors': do
 RATE = 0.55  # rho, the share of tokens kept: the authors' example and the paper
 WINDOW = 4096  # tokens that the model looks at at once, where it could take more: Llama 2's, so that memory stays bounded
 STEP = 200  # tokens that are judged at once (the authors')
+LEAST = 8  # tokens; of fewer none can be spared, and the package fails on one
 # LongLLMLingua as its authors call it (the package's README): contexts ranked by how likely they make the question and put in that order, a token
 # weighed by what the question adds to it, better contexts cut less. `context_budget` is evaluated as Python by the package: it is this constant, always.
 SETTINGS: Mapping[str, Any] = {
@@ -79,6 +80,7 @@ def _compressor() -> type[PromptCompressor]:
             self.tokenizer, model = load_pretrained("AutoModelForCausalLM", folder)
             if not self.tokenizer.is_fast:
                 raise ValueError("its tokenizer has no tokenizer.json")
+            self.tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
             self.model, self.device = CachedModel(model), str(model.device)
             told = getattr(model.config.get_text_config(), "max_position_embeddings", 0) or WINDOW
             self.max_position_embeddings = min(WINDOW, int(told))
@@ -131,10 +133,12 @@ def compress(compressor: Any, question: str, contexts: Sequence[str], rate: floa
     Texts of users reach the package as ``context`` and ``question`` only, which it tokenizes; what it evaluates or parses (``context_budget``, the tags of
     its structured form) is never among them.
     """
-    texts, notes = [t.strip() for t in contexts if t.strip()], Counter[str]()
+    texts, notes = [clean(t).strip() for t in contexts if t.strip()], Counter[str]()
     if not texts:
         return "", notes
-    asked = question.strip() or "?"
+    if sum(len(compressor.tokenizer(t, add_special_tokens=False)["input_ids"]) for t in texts) < LEAST:
+        return "\n\n".join(texts), notes
+    asked = clean(question).strip() or "?"
     offsets = compressor.tokenizer(asked, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     if len(offsets) > compressor.question_room:
         asked = asked[offsets[-compressor.question_room][0]:]

@@ -17,7 +17,7 @@ from canopy.llm.roles import Trace
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import answer_from
-from canopy.pipelines.local_models import hold_model, load_pretrained
+from canopy.pipelines.local_models import clean, hold_model, load_pretrained
 from canopy.pipelines.tools import Tools
 
 EXTRACTIVE, ABSTRACTIVE = "recomp_extractive", "recomp_abstractive"
@@ -44,6 +44,7 @@ class DualEncoder:
             raise ValueError("it is a model that generates, not an encoder")
         told = (getattr(self._model.config, "max_position_embeddings", 0) or SENTENCE_TOKENS, self._tokenizer.model_max_length)
         self._window = int(min(SENTENCE_TOKENS, *told))
+        self._tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, tuple[str, ...]], tuple[np.ndarray, int]] = OrderedDict()
 
@@ -52,19 +53,19 @@ class DualEncoder:
         key = (question, tuple(texts))
         with self._lock:
             if key not in self._known:
-                self._known[key] = self._score(question, texts)
+                self._known[key] = self._score([clean(t) for t in (question, *texts)])
                 if len(self._known) > _KEPT_SCORES:
                     self._known.popitem(last=False)
             return self._known[key]
 
-    def _score(self, question: str, texts: Sequence[str]) -> tuple[np.ndarray, int]:
-        ids = self._tokenizer([question, *texts])["input_ids"]
+    def _score(self, texts: Sequence[str]) -> tuple[np.ndarray, int]:
+        ids = self._tokenizer(texts)["input_ids"]
         lengths = np.array([len(i) for i in ids])
         vectors: list[Any] = [None] * len(ids)
         order = np.argsort(lengths, kind="stable")
         for start in range(0, len(order), BATCH):
             rows = order[start:start + BATCH].tolist()
-            for n, v in zip(rows, self._embed([[question, *texts][r] for r in rows]), strict=True):
+            for n, v in zip(rows, self._embed([texts[r] for r in rows]), strict=True):
                 vectors[n] = v
         return np.array([v @ vectors[0] for v in vectors[1:]], dtype=np.float32), int((lengths[1:] > self._window).sum())
 
@@ -83,13 +84,14 @@ class Summariser:
 
     def __init__(self, folder: Path) -> None:
         self._tokenizer, self._model = load_pretrained("AutoModelForSeq2SeqLM", folder)
+        self._tokenizer.model_max_length = int(1e9)
         self._lock = threading.Lock()
 
     def summarise(self, question: str, documents: str) -> tuple[str, bool]:
         """The summary, empty where the model finds nothing of use, and whether the documents were longer than the model was trained for and were cut."""
         import torch
 
-        asked = f"Question: {question}\n Document: {documents}\n Summary: "  # the authors' template
+        asked = f"Question: {clean(question)}\n Document: {clean(documents)}\n Summary: "  # the authors' template
         ids = self._tokenizer(asked)["input_ids"]
         with self._lock, torch.inference_mode():
             inputs = self._tokenizer(asked, truncation=True, max_length=DOCUMENT_TOKENS, return_tensors="pt").to(self._model.device)

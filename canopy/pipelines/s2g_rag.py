@@ -1,44 +1,60 @@
-"""S2G-RAG: sentences extracted by their numbers, a judge of sufficiency that lists the gaps, and a search for the first gap."""
+"""S2G-RAG (Li et al. 2026): a judge of sufficiency that lists the gaps, a search for them, and sentences extracted by their numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pydantic import Field
 
+from canopy.encoder.words import item_words
 from canopy.items import Evidence, Question
 from canopy.llm.prompting import load_prompt
 from canopy.llm.roles import Trace
 from canopy.llm.structured import Strict, ask_for
 from canopy.pipelines.base import Needs, Result, Round, SystemSpec
-from canopy.pipelines.evidence import answer_from
+from canopy.pipelines.evidence import answer_from, cap_of, choose_newest
 from canopy.pipelines.tools import Tools
+
+MAX_GAPS = 3  # gaps that make a query (the authors')
+MAX_SENTENCES = 6  # sentences that an extraction may name (the authors')
+MAX_FRAGMENTS = 40  # fragments of an item that the extractor is shown (the authors')
+
+
+class Gap(Strict):
+    """One missing fact."""
+
+    category: str
+    target: str
+    slot: str
+    description: str
+
+    def words(self) -> str:
+        """The gap as part of a query."""
+        target, slot = self.target.strip(), self.slot.strip()
+        return f"{target} {slot}" if target and slot else self.description.strip()
+
+
+class Judgement(Strict):
+    """Whether the evidence suffices, and what it lacks."""
+
+    sufficient: bool
+    gap_items: list[Gap] = Field(max_length=8)
 
 
 class Extraction(Strict):
     """Numbers of the sentences (rows, segments) that help to answer."""
 
-    sentences: list[int] = Field(max_length=200)
-
-
-class Gap(Strict):
-    """One missing fact and the query that should find it."""
-
-    fact: str
-    query: str
-
-
-class Judgement(Strict):
-    """Whether the memory suffices, and what it lacks."""
-
-    sufficient: bool
-    gaps: list[Gap] = Field(default_factory=list, max_length=8)
+    sentences: list[int] = Field(max_length=40)
 
 
 class S2gRag:
-    """A round: retrieve k items, extract fragments by number (one call), judge the memory (one call, not after the last round), search for the first gap.
+    """A round: judge the evidence (one call), search with the question and its gaps, extract sentences by number (one call); then the reader.
 
-    Where an extraction cannot be used nothing of that round is kept; where a judgement cannot be used the reader answers from what there is. Both are counted.
+    As in the authors' code the judge is asked before every search, the first included, whose verdict can only name gaps; what was retrieved is left out
+    of later searches; a judgement that cannot be used counts as "not sufficient, no gaps", an extraction that cannot be used as an empty one (both are
+    counted). Left out is the judge's call after the last round, whose verdict changes nothing. k and R are those of the other systems (the authors: 6 and 4),
+    the judge is the reader's model (theirs is fine-tuned). Images and videos take part by their words; the reader sees what is kept of them.
     """
 
     def __init__(self, k: int, rounds: int) -> None:
@@ -50,42 +66,65 @@ class S2gRag:
             raise ValueError("S2G-RAG has no protocol without a language model")
         notes: Counter[str] = Counter()
         rounds: list[Round] = []
-        seen: set[str] = set()
-        query, last = question.question, 1 if tools.setting == "gold" else self.rounds
-        for number in range(1, last + 1):
-            hits = [i for i, _ in tools.find(question.id, query, self.k, trace)]
-            new = [i for i in hits if i not in seen]
-            seen.update(new)
-            rounds.append(Round(query, tuple(hits), tuple(new), tuple(self._extract(question, new, tools, trace, notes))))
-            if number == last:
+        seen: dict[str, None] = {}
+        for number in range(1, 2 if tools.setting == "gold" else self.rounds + 1):
+            gaps: list[str] = []
+            if tools.setting != "gold":
+                sufficient, gaps = self._judge(question, rounds, tools, trace, notes)
+                if sufficient and number > 1:
+                    break
+            query = " ".join([question.question, *gaps])
+            hits = [i for i, _ in tools.find(question.id, query, self.k, trace, exclude=tuple(seen))]
+            if not hits:
                 break
-            memory = "\n".join(tools.library.show(r).words() for done in rounds for r in done.kept)
-            verdict = ask_for(Judgement, tools.roles.chat, "judge", load_prompt("s2g_judge").messages(question=question.question, evidence=memory), trace)
-            if verdict is None:
-                notes["judgement not usable"] += 1
-                break
-            if verdict.sufficient or not verdict.gaps:
-                break
-            query = verdict.gaps[0].query or verdict.gaps[0].fact or question.question
+            seen |= dict.fromkeys(hits)
+            rounds.append(Round(query, tuple(hits), tuple(hits), tuple(self._extract(question, hits, gaps, tools, trace, notes))))
         return answer_from(question, tools, trace, rounds, notes=notes)
 
-    def _extract(self, question: Question, items: list[str], tools: Tools, trace: Trace, notes: Counter[str]) -> list[Evidence]:
-        """The fragments of the new items that the model names, in retrieval order."""
-        fragments = [(i, n) for i in items for n in range(tools.library.leaves(i).count)]
-        if not fragments:
-            return []
-        regions = [Evidence(i, n, n + 1, 0.0, 0, span=tools.library.leaves(i).span(n, n + 1)) for i, n in fragments]
-        lines = [f"[{number}] {tools.library.show(r).words()}" for number, r in enumerate(regions)]
+    def _judge(self, question: Question, rounds: Sequence[Round], tools: Tools, trace: Trace, notes: Counter[str]) -> tuple[bool, list[str]]:
+        """Whether the evidence suffices, and the gaps to search for."""
+        words = [[tools.library.show(e).words() for e in r.kept] for r in rounds]
+        kept, _ = choose_newest([tools.roles.reader.count_tokens(w) if w else [] for w in words], cap_of(question, tools))
+        memory = "\n".join(w for of, keep in zip(words, kept, strict=True) for w, k in zip(of, keep, strict=True) if k)
         assert tools.roles.chat is not None
-        found = ask_for(Extraction, tools.roles.chat, "extractor", load_prompt("s2g_extract").messages(question=question.question, evidence="\n".join(lines)), trace)
-        if found is None:
+        messages = load_prompt("s2g_judge").messages(question=question.question, evidence=memory or "(nothing yet)")
+        said = ask_for(Judgement, tools.roles.chat, "judge", messages, trace, max_tokens=512)
+        if said is None:
+            notes["judgement not usable"] += 1
+            return False, []
+        return said.sufficient, [] if said.sufficient else [w for g in said.gap_items[:MAX_GAPS] if (w := g.words())]
+
+    def _extract(self, question: Question, items: list[str], gaps: list[str], tools: Tools, trace: Trace, notes: Counter[str]) -> list[Evidence]:
+        """The fragments of the new items that the model names, in retrieval order."""
+        regions: list[Evidence] = []
+        lines: list[str] = []
+        for i in items:
+            item, leaves = tools.library.item(i), tools.library.leaves(i)
+            _, each = item_words(item, leaves)
+            for n in range(min(leaves.count, MAX_FRAGMENTS)):
+                regions.append(Evidence(i, n, n + 1, 0.0, 0, span=leaves.span(n, n + 1)))
+                lines.append(f"[{len(regions)}] ({item.title.strip() or item.modality}) {' '.join(each[n].split())}")
+            if leaves.count > MAX_FRAGMENTS:
+                notes["fragments past an item's fortieth"] += leaves.count - MAX_FRAGMENTS
+        room, shown = cap_of(question, tools), 0
+        for tokens in tools.roles.reader.count_tokens(lines):
+            room -= tokens
+            if room < 0:
+                notes["fragments the extractor had no room for"] += len(lines) - shown
+                break
+            shown += 1
+        assert tools.roles.chat is not None
+        messages = load_prompt("s2g_extract").messages(question=question.question, gaps="\n".join(f"- {g}" for g in gaps) or "(none named)",
+                                                       sentences="\n".join(lines[:shown]), most=str(MAX_SENTENCES))
+        said = ask_for(Extraction, tools.roles.chat, "extractor", messages, trace)
+        if said is None:
             notes["extraction not usable"] += 1
             return []
-        named = set(found.sentences)
-        if wrong := sum(not 0 <= n < len(regions) for n in named):
+        if wrong := sum(not 1 <= n <= shown for n in said.sentences):
             notes["sentence numbers that do not exist"] += wrong
-        return [r for n, r in enumerate(regions) if n in named]
+        named = set([n for n in dict.fromkeys(said.sentences) if 1 <= n <= shown][:MAX_SENTENCES])
+        return [r for n, r in enumerate(regions, 1) if n in named]
 
 
-SYSTEMS = (SystemSpec("s2g-rag", "sentences extracted by number, a judge that lists gaps, a search for the first gap", lambda a: S2gRag(a.k, a.rounds),
+SYSTEMS = (SystemSpec("s2g-rag", "a judge that lists gaps, a search for them, sentences extracted by number", lambda a: S2gRag(a.k, a.rounds),
                       Needs(llm=True), "S2G-RAG", "compressor"),)

@@ -94,7 +94,7 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     seen = hashlib.sha256(json.dumps([answers, languages, os.environ.get("CANOPY_LLM_MODEL", ""), config.hierarchy.model_dump(mode="json"),
                                       config.encoder.model_dump(mode="json"), config.benchmarks[benchmark].adapter], sort_keys=True).encode())
     package = Path(__file__).resolve().parents[1]
-    files = sorted(f for kind in ("*.py", "*.md") for f in package.rglob(kind))
+    files = sorted(f for f in package.rglob("*") if f.is_file() and f.suffix != ".pyc" and "starter" not in f.relative_to(package).parts)
     data = [paths.output("benchmark", benchmark) / n for n in ("items.parquet", "questions.parquet")]
     data += [paths.output("gold_spans", benchmark) / n for n in ("gold.parquet", "splits.parquet")]
     data += sorted(f for s in ("corpus", "item_index") for f in paths.output(s).glob("*") if f.suffix in (".parquet", ".json"))

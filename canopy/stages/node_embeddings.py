@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 
 from canopy.config import Config
 from canopy.embeddings.build import build_store, node_request
+from canopy.encoder.base import NodeEncoder
+from canopy.encoder.by_modality import ModalityEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.folded import read_encoded_items, read_folded
 from canopy.progress import progress
@@ -15,12 +17,15 @@ from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 
+PER_MODALITY = "f_theta_per_modality"
+
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Bring the stores ``f0``, ``f_theta`` and ``f0_other`` under ``data/node_embeddings`` up to date.
 
     ``f0`` and ``f_theta`` hold the corpus, exact duplicates once, in the configured mode; ``f0_other`` holds f0 in the other mode, for the gold
-    items of the test questions only: it exists to compare f_theta with the better of the two, where the encoder has two.
+    items of the test questions only: it exists to compare f_theta with the better of the two, where the encoder has two. ``f_theta_per_modality`` is
+    there where adapters of their own were trained.
     """
     checks = check_inputs("node_embeddings", config, paths, validator)
     items = read_encoded_items(paths.output("corpus"))
@@ -28,6 +33,9 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     compared = {folded.stored(i) for i in _test_items(config, paths)}
     adapter = paths.output("node_encoder") / "adapter"
     plans = {"f0": (None, config.encoder.mode, items), "f_theta": (adapter, config.encoder.mode, items)}
+    by_modality = {p.name: p / "adapter" for p in sorted(paths.output("node_encoder").glob("by_modality/*")) if p.is_dir()}
+    if by_modality:
+        plans[PER_MODALITY] = (adapter, config.encoder.mode, items)
     for mode in config.encoder.modes[1:]:
         plans["f0_other"] = (None, mode, [i for i in items if i.id in compared])
     out = paths.output("node_embeddings")
@@ -40,7 +48,9 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     branching, seconds = config.hierarchy.branching, config.hierarchy.segment_seconds
     nodes = {i.id: len(node_request(i, branching, seconds).lo) for i in items}
     for variant, (lora, mode, wanted) in plans.items():
-        encoder = load_encoder(config.encoder, lora, mode, paths.media(config))
+        encoder: NodeEncoder = load_encoder(config.encoder, lora, mode, paths.media(config))
+        if variant == PER_MODALITY:
+            encoder = ModalityEncoder(encoder, {m: load_encoder(config.encoder, p, mode, paths.media(config)) for m, p in by_modality.items()})
         with progress(f"{variant} ({mode})", sum(nodes[i.id] for i in wanted), "nodes") as advance:
             counts = build_store(out / variant, paths.work("node_embeddings") / variant, wanted, encoder, shards=config.store.shards,
                                  branching=branching, segment_seconds=seconds, advance=advance)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
-from canopy.config import Config
+from canopy.config import Config, Training
 from canopy.encoder.adapter import adapter_digest, save_adapter
+from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
-from canopy.encoder.training import build_examples, train_adapter
+from canopy.encoder.training import Example, build_examples, train_adapter
 from canopy.errors import DataError
 from canopy.hierarchy.tree import build_tree
 from canopy.items import read_items, read_questions, write_table
@@ -26,34 +28,31 @@ CURVE_SCHEMA = pa.schema([("step", pa.int32()), ("loss", pa.float64()), ("learni
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Train f_theta into ``data/node_encoder``: adapter/, training.json, curve.parquet."""
+    """Train f_theta into ``data/node_encoder``: adapter/, training.json, curve.parquet, and by_modality/ where that is asked for."""
     checks = check_inputs("node_encoder", config, paths, validator)
     instances = list(training_rows(config, paths))
     if not instances:
         raise DataError(f"{paths.root / 'params.yaml'}: no training instance in {', '.join(config.benchmarks)}: training needs questions whose gold "
-                        "is part of an item (a sentence, a row, a segment), on the train side of the split")
+                        "is part of an item (a sentence, a row, a segment), on the train side of the split: a few dozen questions at least")
     wanted = list(dict.fromkeys(x["item_id"] for x in instances))
     items = {i.id: i for b in config.benchmarks for i in read_items(paths.output("benchmark", b) / "items.parquet", wanted)}
     questions = {q.id: q.question for b in config.benchmarks for q in read_questions(paths.output("benchmark", b) / "questions.parquet")}
     examples = build_examples(instances, questions, items, config.hierarchy.segment_seconds)
     encoder = load_encoder(config.encoder, media=paths.media(config))
     tracker.log_params({**config.training.model_dump(), "mode": config.encoder.mode, "examples": len(examples), "instances": len(instances)})
-    work = paths.work("node_encoder")
-    steps = config.training.epochs * -(-len(examples) // config.training.batch)
-    with progress("training f_theta", steps, "steps") as advance:
-        done = 0
-
-        def report(step: int, of: int, loss: float, rate: float) -> None:
-            nonlocal done
-            tracker.log_metrics({"loss": loss, "learning_rate": rate}, step=step)
-            advance(step - done)
-            done = step
-
-        halved: list[str] = []
-        model, curve = train_adapter(encoder, examples, config.training, work, report, halved.append)
+    work, halved = paths.work("node_encoder"), list[str]()
+    model, curve = _train("f_theta", encoder, examples, config.training, work, tracker, halved)
+    own = {}
+    for modality in sorted({e.request.item.modality for e in examples}) if config.training.per_modality else ():
+        settings = config.training.model_copy(update={"rank": config.training.modality_ranks.get(modality, config.training.rank)})
+        own[modality] = _train(f"f_theta, {modality} alone", encoder, [e for e in examples if e.request.item.modality == modality], settings,
+                               work / modality, tracker, halved, f"{modality}_")
     with replace_directory(paths.output("node_encoder")) as out:
         save_adapter(model, out / "adapter", encoder.name)
         write_table(out / "curve.parquet", curve, CURVE_SCHEMA)
+        for modality, (adapted, steps) in own.items():
+            save_adapter(adapted, out / "by_modality" / modality / "adapter", encoder.name)
+            write_table(out / "by_modality" / modality / "curve.parquet", steps, CURVE_SCHEMA)
         tail = [c["loss"] for c in curve[-max(1, len(curve) // config.training.epochs):]]
         result = StageResult(metrics={"questions": float(len({x["question_id"] for x in instances})), "examples": float(len(examples)),
                                       "instances": float(len(instances)), "steps": float(len(curve)),
@@ -70,6 +69,20 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     result.notes += [*encoder.notes, *dict.fromkeys(halved)]
     shutil.rmtree(work, ignore_errors=True)
     return result
+
+
+def _train(name: str, encoder: TrainableEncoder, examples: Sequence[Example], settings: Training, work: Path, tracker: Tracker, halved: list[str],
+           prefix: str = "") -> tuple[Any, list[dict[str, float]]]:
+    """One adapter, with a bar on the terminal and its curve in the tracker."""
+    steps, done = settings.epochs * -(-len(examples) // settings.batch), 0
+    with progress(f"training {name}", steps, "steps") as advance:
+        def report(step: int, of: int, loss: float, rate: float) -> None:
+            nonlocal done
+            tracker.log_metrics({f"{prefix}loss": loss, f"{prefix}learning_rate": rate}, step=step)
+            advance(step - done)
+            done = step
+
+        return train_adapter(encoder, examples, settings, work, report, halved.append)
 
 
 def training_rows(config: Config, paths: Paths) -> Iterator[dict[str, Any]]:

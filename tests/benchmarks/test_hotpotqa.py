@@ -1,7 +1,10 @@
 """HotpotQA: the official form, the mirrors' form, and the cases that are odd."""
 
+import gzip
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from canopy.benchmarks.base import Sink
@@ -47,6 +50,8 @@ def test_mirror_form_gives_the_same(tmp_path):
 @pytest.mark.parametrize(("change", "kind", "words"), [
     ({"supporting_facts": [["Shore", 5], ["Boats &amp; Oars", 1]]}, "fallback", "gold whole"),
     ({"supporting_facts": [["Boats &amp; Oars", 1], ["Boats &amp; Oars", 9]]}, "fallback", "past the last sentence"),
+    ({"supporting_facts": [["Boats &amp; Oars", 2]]}, "fallback", "gold whole"),  # a sentence of white space says nothing
+    ({"supporting_facts": [["Boats &amp; Oars", 2], ["Boats &amp; Oars", 0]]}, "fallback", "past the last sentence, or blank"),
     ({"supporting_facts": [["Elsewhere", 0]]}, "waiting", "'Elsewhere' is not in the context"),
     ({"supporting_facts": [["Shore", "0"]]}, "quarantined", "must be an integer"),
     ({"context": []}, "quarantined", "no paragraph"),
@@ -106,6 +111,28 @@ def test_a_mirror_without_ids_takes_them_from_the_question(tmp_path, name):
     a, b = ingest_folder("hotpotqa", tmp_path / "a"), ingest_folder("hotpotqa", tmp_path / "b")
     assert a.counts["mapped"] == 2 and set(a.questions) == set(b.questions) and len(a.questions) == 2
     assert next(iter(a.questions)).startswith("hotpotqa/who-rowed-")
+
+
+@pytest.mark.parametrize("name", ["hotpot_dev_distractor_v1.jsonl.gz", "distractor/validation-00000-of-00001.parquet", "hotpot_qa_validation.jsonl"])
+def test_other_containers_of_a_mirror_give_the_same(tmp_path, name):
+    records = [{"id": r["_id"], **{k: r[k] for k in ("question", "answer", "type")},
+                "context": {"title": [t for t, _ in r["context"]], "sentences": [s for _, s in r["context"]]},
+                "supporting_facts": {"title": [t for t, _ in r["supporting_facts"]], "sent_id": [n for _, n in r["supporting_facts"]]}}
+               for r in (RECORD, {**RECORD, "_id": "b2"})]
+    path = tmp_path / "mirror" / name
+    path.parent.mkdir(parents=True)
+    if name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pylist(records), path)
+    else:
+        data = "".join(json.dumps(r) + "\n" for r in records).encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    (tmp_path / "official").mkdir()
+    a, b = ingest(tmp_path / "official", [RECORD, {**RECORD, "_id": "b2"}]), ingest_folder("hotpotqa", tmp_path / "mirror")
+    assert a.items == b.items and a.annotations == b.annotations and a.counts == b.counts
+    if name.endswith(".parquet"):
+        path.write_bytes(b"PAR1 no more")
+        with pytest.raises(DataError, match="not a Parquet file that can be read"):
+            ingest_folder("hotpotqa", tmp_path / "mirror")
 
 
 def test_odd_records_by_hand(tmp_path):

@@ -43,6 +43,14 @@ def test_rows_do_not_count_the_header(sink):
     assert sink.items[FERRIES].rows[0][1] == "Night 's Landing"  # tokenised words stay as they are
 
 
+def test_tokenised_text_stays_as_it_is(tmp_path):
+    raw = shutil.copytree(HAND_MADE, tmp_path / "hybridqa")
+    path = raw / "WikiTables-WithLinks" / "request_tok" / "Ferries_of_Lake_Orrin_0.json"
+    text = "The Night 's Landing is `` old '' , they say ( since 1900 ) ."
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "/wiki/Night%27s_Landing": text}), "utf-8")
+    assert text in {i.text for i in ingest(raw, tmp_path).items.values()}
+
+
 def test_nodes_are_alternatives_and_repeats_count_once(sink):
     assert gold(sink, "a2") == [(0, "Ferries of Lake Orrin", "rows", ((1.0, 2.0),)), (1, "Ferries of Lake Orrin", "rows", ((2.0, 3.0),))]
 

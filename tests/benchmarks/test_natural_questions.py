@@ -114,6 +114,30 @@ def test_one_question_in_several_files_is_one_question(sink):
     assert coverage(sink) == {"located": 8, "whole": 4, "none": 5}
 
 
+@pytest.mark.parametrize(("url", "title"), [
+    ("https://en.wikipedia.org//w/index.php?title=Q&amp;A_(film)&amp;oldid=7", "Q"), ("https://en.wikipedia.org/w/index.php?oldid=7&amp;title=Blue_Tram", "Blue Tram"),
+    ("https://en.wikipedia.org/w/index.php?title=Q%26A_%28film%29&amp;oldid=7", "Q&A (film)"), ("https://en.wikipedia.org/wiki/Blue_Tram", "Blue Tram"), ("", "Heading")])
+def test_titles_come_from_urls_with_entities(url, title):
+    assert read_page({"document_url": url, "document_text": "<H1> Heading </H1> x"}).title == title
+
+
+def test_a_hard_space_is_a_space(tmp_path):
+    """In an answer as in a passage: NQ writes "9 km" in both ways."""
+    raw = only(tmp_path, ORACLE)
+    record = {**read_lines(raw / ORACLE)[0], "answers": ["9\xa0km"], "nq_annotated_gold": {"short_answers": ["9\xa0km"]}}
+    record["ctxs"] = [{**record["ctxs"][0], "text": "The line was 9 km  long."}]
+    write(raw / ORACLE, [record], lines=True)
+    sink = ingest("natural_questions", raw)
+    assert gold_of(sink, ask(record["question"], sink)) == [(0, "Blue Tram", ["9 km"])] and sink.counts["mapped"] == 1
+
+
+def test_a_file_known_under_two_roles_is_read_once_without_a_note(tmp_path):
+    raw = only(tmp_path, SIMPLE)
+    (raw / SIMPLE).rename(raw / "v1.0-simplified_nq-dev-all.jsonl")
+    sink = ingest("natural_questions", raw)
+    assert len(sink.questions) == 10 and not sink.notes
+
+
 def test_questions_alone(tmp_path):
     sink = ingest("natural_questions", only(tmp_path, OPEN))
     assert dict(sink.counts) == {"read": 3, "fallback": 3} and not sink.items and len(sink.questions) == 3

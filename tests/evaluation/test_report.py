@@ -6,12 +6,14 @@ import pandas as pd
 import pytest
 
 from canopy.config import Evaluation
+from canopy.evaluation.case_page import CasePage
 from canopy.evaluation.cases import Words
 from canopy.evaluation.measurement import measure
 from canopy.evaluation.measures import TUNED
 from canopy.evaluation.report import build_report
 from canopy.evaluation.tables import Results, Settings, summary_rows
 from tests.evaluation.made_up import make_cases, make_gold, make_scores
+from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered
 
 TABLES = ("decisions", "regions", "systems", "levels", "retrieval")
 
@@ -80,7 +82,7 @@ def test_figures_are_files_of_their_own_and_the_tables_are_plain_csv(files):
     assert {"figures/decisions.svg", "figures/training.svg", "tables/selectors.csv", "report.md"} <= set(files)
     assert not [n for n in files if not re.fullmatch(r"[\w./-]+", n)], "a benchmark's name must be safe in a file name"
     lines = files["tables/selectors.csv"].splitlines()
-    assert lines[0].startswith("benchmark,system,decision_accuracy,decision_accuracy_low") and len(lines) == 1 + 11
+    assert lines[0].startswith("read_by,corpus,benchmark,system,decision_accuracy,decision_accuracy_low") and len(lines) == 1 + 11
     assert all(t.startswith("<?xml") and "</svg>" in t for n, t in files.items() if n.endswith(".svg"))
 
 
@@ -106,6 +108,68 @@ def test_a_benchmark_with_nothing_to_measure_is_told_not_dropped():
                     benchmark_summary={"metrics": {"read": 3.0}})
     files = build_report([empty], {}, None, Settings(100, 1, 0.95))
     assert "bare" in files["report.html"] and json.loads(files["metrics.json"]) == {}
+
+
+def _with_answers(folder, readers=(PLAIN,), **given):
+    answered, _ = make_answered(folder, readers=readers, missing={"ircot": "needs <a server>"}, **given)
+    return build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95), CORPUS, [answered], [], {}, CasePage({}, 2, 30.0, {}))
+
+
+SMALL = {"systems": ("no-retrieval", "vanilla", "canopy", "canopy-exclude-seen"), "settings": ("unified",)}
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """Every system, in every corpus."""
+    return _with_answers(tmp_path_factory.mktemp("full"))
+
+
+def _parts(page):
+    return re.findall(r'<h2 id="([^"]+)"', page)
+
+
+def test_answers_come_after_the_summary_and_what_was_not_run_is_last(full, tmp_path):
+    files = full
+    parts = _parts(files["report.html"])
+    assert parts[:3] == ["summary", "run", "main"] and parts[-1] == "not-run" and parts.index("cost") < parts.index("quality") < parts.index("data") < parts.index("limits")
+    assert {"cases.html", "tables/main-unified.csv", "tables/options-gold.csv", "figures/tokens-unified-made_up_.svg", "tables/not-run.csv"} <= set(files)
+    assert "<a server>" not in files["report.html"] and "needs &lt;a server&gt;" in files["report.html"]
+    assert _with_answers(tmp_path / "a", **SMALL) == _with_answers(tmp_path / "b", **SMALL), "the same answers give the same bytes"
+    told = json.loads(files["metrics.json"])["made <up>"]["answers"]
+    assert set(told) == {"unified", "own", "gold"} and {"em", "f1", "gold_recall", "tokens"} <= set(told["unified"]["canopy"]) and "canopy_exclude_seen" not in told["unified"]
+
+
+def test_who_read_stands_on_every_table_of_answers(full, tmp_path):
+    files = _with_answers(tmp_path / "a", (PLAIN, MODEL), **SMALL)
+    for name, text in files.items():
+        if name.startswith("tables/") and text.startswith("read_by"):
+            readers = {line.split(",")[0] for line in text.splitlines()[1:]}
+            assert len(readers) == 1, name
+    assert files["tables/main-unified-reader2.csv"].splitlines()[1].startswith('"Qwen3-VL-8B, over an OpenAI-compatible server",unified corpus')
+    assert "extractive reader &lt;LLM-free&gt;" in files["report.html"] and "extractive reader <LLM-free>" not in re.sub(r"<svg.*?</svg>", "", files["report.html"], flags=re.S)
+    assert "No language model took part" not in files["report.html"] and "No language model took part" in full["report.html"]
+    model = _with_answers(tmp_path / "c", (MODEL,), **SMALL)
+    assert "LLM-free roles read" not in model["report.md"] and "LLM calls" in model["report.md"]
+
+
+def test_without_answers_the_report_says_how_to_get_them(files):
+    assert "canopy evaluate" in files["report.md"].split("## Answers")[1].split("\n## ")[0] and "cases.html" not in files
+    assert _parts(files["report.html"])[-1] == "not-run" and "hierarchy.branching" in files["report.md"]
+
+
+def test_the_papers_own_figures_are_set_apart(files):
+    cited = re.findall(r'<aside class="box cite">.*?</aside>', files["report.html"], flags=re.S)
+    outside = re.sub(r'<aside class="box cite">.*?</aside>', "", files["report.html"], flags=re.S)
+    assert len(cited) > 3 and all("not this run" in c for c in cited) and "InternVL3.5-8B" not in outside and "class=us" not in "".join(cited)
+    quoted = [line for line in files["report.md"].splitlines() if "InternVL3.5-8B" in line]
+    assert quoted and all(line.startswith(">") for line in quoted)
+
+
+def test_every_anchor_and_id_of_a_full_page_holds(full):
+    page = full["report.html"]
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) and all(a in ids for a in re.findall(r'(?:href="#|aria-labelledby=")([^"]+)"', page))
+    assert page.count("<details") == page.count("</details>") and page.count("<section") == page.count("</section>") and "<script" not in page
 
 
 @pytest.mark.parametrize("questions", [1, 2, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from canopy.gold.examples import render_examples
 from canopy.gold.fragments import map_annotations
-from canopy.gold.marking import window
+from canopy.gold.marking import clock_span, window
 from canopy.items import Annotation, Cue, Item, Question
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -105,6 +106,18 @@ def test_a_videos_segments_times_and_words(page: str) -> None:
     told = example(page, "When does line 2 come?")
     assert told.count('"segment gold"') == 3 and told.count('"segment"') == 10 and told.count('"time"') == 2
     assert "annotated: 1:01, 1:35–2:10" in told and "MILL ROAD" in told and "none given" in told and "0:00 to 6:40" in told
+
+
+def test_times_of_any_length() -> None:
+    assert [clock_span(*x) for x in ((0.0, 1.5), (0.21, 0.95), (61.0, 61.0), (3599.0, 3661.0))] == ["0:00–0:01", "0:00.2–0:00.9", "1:01", "59:59–1:01:01"]
+
+
+def test_a_section_that_the_title_says_is_not_said_again() -> None:
+    item = Item("b/i", "b", "text", title="Guide: Piers", section="Piers", text="One. Two.")
+    row = {"question_id": "b/q", "item_id": "b/i", "group": 0, "fragments": [0], "count": 2, "coverage": "located", "modality": "text"}
+    for section, heading in (("Piers", "Guide: Piers</span>"), ("Depths", "Guide: Piers — Depths</span>")):
+        told = render_examples("b", [Question("b/q", "b", "How many?")], [], [row], {"b/i": replace(item, section=section)}, segment_seconds=30.0, seed=1)
+        assert heading in told
 
 
 def test_long_words_are_cut_but_never_in_silence(page: str) -> None:

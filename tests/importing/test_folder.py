@@ -107,11 +107,24 @@ def test_bad_files_are_quarantined_each_with_its_reason(source, tmp_path):
 def test_too_many_bad_files_stop_it_and_the_target_stays(source, tmp_path):
     import_folder(source, tmp_path / "out")
     before = digest(tmp_path / "out")
-    for n in range(4):
+    for n in range(5):
         (source / f"{n}.pdf").write_bytes(b"broken")
-    with pytest.raises(DataError, match=r"4 of 11 files cannot be used.*--max-quarantined-share"):
+    with pytest.raises(DataError, match=r"5 of 12 files cannot be used.*--max-quarantined-share"):
         import_folder(source, tmp_path / "out")
-    assert digest(tmp_path / "out") == before and len((tmp_path / "out.quarantine.jsonl").read_text().splitlines()) == 4
+    assert digest(tmp_path / "out") == before and len((tmp_path / "out.quarantine.jsonl").read_text().splitlines()) == 5
+    (source / "4.pdf").unlink()
+    assert import_folder(source, tmp_path / "out").quarantined == 4  # a few bad ones are told, and no reason to stop
+    with pytest.raises(DataError, match="4 of 11 files cannot be used"):
+        import_folder(source, tmp_path / "out", max_quarantined_share=0)
+
+
+def test_where_most_files_are_bad_it_stops(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("Words.")
+    for n in range(2):
+        (tmp_path / "docs" / f"{n}.pdf").write_bytes(b"broken")
+    with pytest.raises(DataError, match="2 of 3 files cannot be used"):
+        import_folder(tmp_path / "docs", tmp_path / "out")
 
 
 def test_what_no_one_reads_is_skipped_and_counted(source, tmp_path):

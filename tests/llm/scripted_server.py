@@ -178,7 +178,7 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 server.answered[request_key(request)] += 1
 
         def _fail(self, fault: str) -> None:
-            self.close_connection = True
+            self.close_connection = fault in ("close", "cut", "cut chunks", "slow", "trickle")
             body = json.dumps(completion("forty-two")).encode()
             if fault == "429":
                 self._send(429, {"error": {"message": "slow down"}})

@@ -43,23 +43,25 @@ class EvidenceCritic:
         self._likeness = likeness
 
     def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
-        """A verdict. Evidence that holds no new name to search for is taken as sufficient, and noted."""
-        sentences = cut_evidence(evidence)
-        pages = _pages(evidence)
-        missing = uncovered(question, pages)
-        if sentences and not missing and supports(question, pages):
+        """A verdict. Evidence that gives no lead to follow is taken as sufficient, and noted."""
+        if evidence and is_sufficient(question, evidence):
             return Verdict(True)
-        scores = self._likeness.to_question(question, sentences)
-        order = np.argsort(-scores, kind="stable").tolist()
-        searched = {n for s in (memory.searched if memory else ()) for n in s.split("; ")}
-        bridges = find_bridges(question, [sentences[n] for n in order], pages, searched)
-        rest = remaining(question, sentences[order[0]]) if order else ""
-        query = " ".join([*([rest] if rest else []), ", ".join(bridges)]).strip() if bridges else rest if missing else ""
-        if not query or query == question:
+        verdict = self.follow_up(question, evidence, memory)
+        if verdict.sufficient:
             trace.note("plain critic: no lead to follow")
+        return verdict
+
+    def follow_up(self, question: str, evidence: Sequence[Shown], memory: Memory | None = None) -> Verdict:
+        """What to search for next, whether or not the evidence suffices; a verdict of sufficient where there is nothing to search for."""
+        sentences, pages = cut_evidence(evidence), _pages(evidence)
+        order = np.argsort(-self._likeness.to_question(question, sentences), kind="stable").tolist()
+        searched = {n for s in (memory.searched if memory else ()) for n in s.split("; ")}
+        bridges, missing = find_bridges(question, [sentences[n] for n in order], pages, searched), uncovered(question, pages)
+        rest = remaining(question, sentences[order[0]]) if order else question
+        query = f"{rest} {', '.join(bridges)}".strip() if bridges or missing else ""
+        if not query or query == question:
             return Verdict(True)
-        facts = (sentences[order[0]].full,) if memory is not None else ()
-        return Verdict(False, "; ".join(bridges or missing), query, facts)
+        return Verdict(False, "; ".join(bridges or missing), query, (sentences[order[0]].full,) if memory is not None else ())
 
 
 def _pages(evidence: Sequence[Shown]) -> list[Page]:
@@ -76,6 +78,12 @@ def uncovered(question: str, pages: Sequence[Page]) -> list[str]:
     """Names in the question of which some word stands nowhere in the evidence's titles and texts."""
     there = frozenset().union(*(p.stems for p in pages))
     return [e for e in question_entities(question) if not content(e) <= there]
+
+
+def is_sufficient(question: str, evidence: Sequence[Shown]) -> bool:
+    """Whether the evidence covers every name in the question and holds together what it asks; see `EvidenceCritic`."""
+    pages = _pages(evidence)
+    return not uncovered(question, pages) and supports(question, pages)
 
 
 def supports(question: str, pages: Sequence[Page]) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-STOP = frozenset(
+_WORD = re.compile(r"\w+")
+STOP = frozenset(_WORD.findall(
     "a an the of in on at by for to from with and or nor but is are was were be been being am do does did done has have had having who whom whose what which when "
     "where why how that this these those it its as than then both either between into during after before about over under not no so such same also there their "
     "they he she his her him them we our you your i my me us one two first out up more most other another any all each can could will would shall should may might "
-    "must s t named called name".split())
-_CONNECT = frozenset("of the and de la le du di da del der den von van in for on at & to y".split())
+    "must s t named called name"))
+_CONNECT = frozenset({"&", *_WORD.findall("of the and de la le du di da del der den von van in for on at to y")})
 _TOKEN = re.compile(r"[^\W_](?:[\w'’.&/-]*\w)?\.?", re.UNICODE)
-_WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"\"([^\"\n]{2,120})\"|“([^”\n]{2,120})”|``([^'`\n]{2,120})''")
 _ENDINGS = ("ingly", "edly", "ings", "ing", "ies", "ied", "ers", "ors", "est", "es", "ed", "er", "or", "ly", "s")
 NUMBER = re.compile(r"[$€£¥]?\d[\d,]*(?:\.\d+)?(?:\s?%)?")
@@ -58,7 +58,7 @@ def names(text: str) -> tuple[str, ...]:
         while span and span[0].lower() in STOP:
             span.pop(0)
         said = " ".join(span).strip(" .,'’-&/")
-        if len(said) > 2 or said.isdigit() and len(said) > 1:
+        if len(said) > 2 or (said.isdigit() and len(said) > 1):
             out.append(said)
         span.clear()
         pending.clear()

@@ -1,0 +1,126 @@
+"""Is a second round worth it without a language model? Supporting paragraphs found by two rounds of k against one round of 2k, on HotpotQA's pool.
+
+Usage: python bench/follow_up_rounds.py RELEASE_FOLDER [--questions N] [--k 2 5 10]
+
+Retrieval and the LLM-free critic by f0 alone, no training, no compression: whole paragraphs are kept, so that nothing but the follow-up query differs.
+All paragraphs of all questions make one pool; each question has two supporting ones. The critic's query rule and thresholds were chosen on the questions
+of the training file, the questions of the development file were looked at once.
+
+Rows: ``asked`` writes a follow-up for every question, ``stops`` heeds the critic's stop rule (and so retrieves less). Columns: items already found count as
+retrieved again (the paper's loop), or are left out inside the search (the option exclude_seen).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from canopy.benchmarks.base import Sink, load_adapter
+from canopy.encoder.base import NodeEncoder, NodeRequest
+from canopy.encoder.minilm import MiniLMEncoder
+from canopy.evaluation.bootstrap import Interval, paired_bootstrap
+from canopy.hierarchy.leaves import cut_item
+from canopy.index.item_index import ItemIndex
+from canopy.items import Item, Question
+from canopy.llm.plain.critic import EvidenceCritic, is_sufficient
+from canopy.llm.plain.sentences import Likeness
+from canopy.llm.roles import Shown, Trace
+from canopy.pipelines.tools import Searcher
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Questions, all their paragraphs as one corpus with its search, and each question's supporting paragraphs."""
+
+    questions: list[Question]
+    items: dict[str, Item]
+    gold: dict[str, frozenset[str]]
+    searcher: Searcher
+    critic: EvidenceCritic
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Per question: supporting paragraphs found, and items retrieved for it; float64, shape (questions,)."""
+
+    supporting: np.ndarray
+    retrieved: np.ndarray
+
+
+def open_pool(raw: Path, encoder: NodeEncoder, questions: int = 0) -> Pool:
+    """Read a release folder and index its paragraphs; of the first ``questions`` of either file alone, where that is not 0."""
+    with tempfile.TemporaryDirectory() as folder:
+        sink = Sink("hotpotqa", Path(folder))
+        load_adapter("hotpotqa").read(raw, sink)
+    chosen = [q for s in ("train", "dev") for q in [q for q in sink.questions.values() if q.split == s][:questions or None]]
+    gold = {q.id: frozenset(a.item_id for a in sink.annotations if a.question_id == q.id) for q in chosen}
+    items = dict(sink.items)
+    if questions:  # supporting paragraphs and every fifth of the others: the pool shrinks with the questions
+        wanted = frozenset().union(*gold.values())
+        items = {i: item for n, (i, item) in enumerate(items.items()) if i in wanted or n % 5 == 0}
+    vectors = [encoder.encode_nodes([_root(i)])[0][0] for i in items.values()]
+    index = ItemIndex.build(list(items), np.stack(vectors), digest=encoder.digest)
+    return Pool(chosen, items, gold, Searcher(index, encoder.encode_queries, np.array(["text"] * len(items))), EvidenceCritic(Likeness(encoder.encode_queries)))
+
+
+def _root(item: Item) -> NodeRequest:
+    leaves = cut_item(item)
+    return NodeRequest(item, leaves, np.array([0], dtype=np.int32), np.array([leaves.count], dtype=np.int32))
+
+
+def one_round(pool: Pool, k: int) -> Found:
+    """Retrieve k items with the question."""
+    hits = [[i for i, _ in pool.searcher.search(q.question, k, Trace())] for q in pool.questions]
+    return Found(_supporting(pool, hits), np.array([float(len(h)) for h in hits]))
+
+
+def two_rounds(pool: Pool, k: int, *, exclude: bool, stops: bool) -> Found:
+    """Retrieve k items with the question, then k with the critic's follow-up."""
+    hits = []
+    for q in pool.questions:
+        first = [i for i, _ in pool.searcher.search(q.question, k, Trace())]
+        evidence = [Shown(i, "text", pool.items[i].title, 0, 1, pool.items[i].text) for i in first]
+        query = "" if stops and is_sufficient(q.question, evidence) else pool.critic.follow_up(q.question, evidence).query
+        hits.append(first + [i for i, _ in pool.searcher.search(query, k, Trace(), exclude=first if exclude else ())] if query else first)
+    return Found(_supporting(pool, hits), np.array([float(len(h)) for h in hits]))
+
+
+def _supporting(pool: Pool, hits: Sequence[Sequence[str]]) -> np.ndarray:
+    return np.array([float(len(pool.gold[q.id] & set(h))) for q, h in zip(pool.questions, hits, strict=True)])
+
+
+def compare(pool: Pool, k: int, *, exclude: bool, stops: bool, split: str = "") -> tuple[Found, Found, Interval]:
+    """Two rounds of k, one round of 2k, and the difference in supporting paragraphs a question with its 95% interval."""
+    chosen = np.array([split in ("", q.split) for q in pool.questions])
+    two, one = (Found(f.supporting[chosen], f.retrieved[chosen]) for f in (two_rounds(pool, k, exclude=exclude, stops=stops), one_round(pool, 2 * k)))
+    return two, one, paired_bootstrap(two.supporting, one.supporting)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("raw", type=Path)
+    parser.add_argument("--questions", type=int, default=0)
+    parser.add_argument("--k", type=int, nargs="+", default=[2, 5, 10])
+    given = parser.parse_args()
+    pool = open_pool(given.raw, MiniLMEncoder("one_pass"), given.questions)
+    for split in ("train", "dev", ""):
+        print(f"{split or 'both files'}: {sum(split in ('', q.split) for q in pool.questions)} questions, {len(pool.items)} paragraphs")
+        for k in given.k:
+            for stops in (False, True):
+                for exclude in (False, True):
+                    two, one, gain = compare(pool, k, exclude=exclude, stops=stops, split=split)
+                    print(f"  {k}+{k} {'stops' if stops else 'asked'}, {'seen left out' if exclude else 'repeats count'}: {two.supporting.mean():.3f} supporting "
+                          f"of {two.retrieved.mean():.1f} retrieved; one round of {2 * k}: {one.supporting.mean():.3f}; difference {gain.difference:+.3f} "
+                          f"[{gain.low:+.3f}, {gain.high:+.3f}]")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

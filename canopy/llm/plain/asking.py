@@ -1,0 +1,72 @@
+"""What kind of answer a question asks for, by its own words."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from canopy.llm.plain.words import names, quoted
+
+Kind = Literal["verdict", "choice", "person", "place", "time", "number", "other"]
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)"
+_VERDICT = re.compile(rf"^{_AUXILIARY}\b", re.I)
+_PERSON = re.compile(r"\b(who|whom|whose|(?:which|what) (?:\w+ ){0,3}?(?:actor|actress|author|singer|person|man|woman|player|director|president|king|queen|politician|"
+                     r"artist|writer|musician|composer|scientist|coach|driver|character|athlete|founder))\b", re.I)
+_PLACE = re.compile(r"\b(where|(?:which|what) (?:\w+ ){0,3}?(?:city|town|country|state|place|location|county|province|region|continent|island|village|river|"
+                    r"venue|stadium|capital|borough|district|neighborhood|nation))\b", re.I)
+_TIME = re.compile(r"\b(when|(?:which|what) (?:\w+ ){0,3}?(?:year|date|day|month|decade|century|season|birthday)|birthday|birth ?date|date of birth)\b", re.I)
+_NUMBER = re.compile(r"\b(how (?:many|much|old|tall|long|far|large|big|high|deep|fast|heavy|wide|often)|(?:which|what) (?:is|are|was|were|'s) the "
+                     r"(?:total |average |current |highest |lowest )?(?:number|amount|population|percentage|percent|height|length|area|price|cost|rate|value|sum|ratio|size|"
+                     r"capacity|distance|change|difference|difference)|(?:which|what) (?:percentage|percent|number|amount|population))\b", re.I)
+_SEVERAL = re.compile(r"\b(?:list|name all|names of|(?:which|what)(?: \w+){0,2} (?:\w+s) (?:are|were|have|did|do)|(?:which|what) are|who are|who were|respectively|respective)\b", re.I)
+_OR = re.compile(r"(?:,|:|\?)?\s+or\s+", re.I)
+_LATE = re.compile(r"\b(later|younger|youngest|latest|last|more recent\w*|newer|newest|after)\b", re.I)
+_EARLY = re.compile(r"\b(earlier|older|oldest|earliest|first|before|longer ago)\b", re.I)
+_MORE = re.compile(r"\b(more|most|larger|largest|bigger|biggest|higher|highest|taller|tallest|longer|longest|greater|greatest)\b", re.I)
+_LESS = re.compile(r"\b(fewer|fewest|less|least|smaller|smallest|lower|lowest|shorter|shortest)\b", re.I)
+
+
+def kind_of(question: str) -> Kind:
+    """The kind of answer asked for; a question that names its alternatives (``A or B``) is a ``choice``."""
+    said = question.strip()
+    if alternatives(said):
+        return "choice"
+    if _VERDICT.match(said):
+        return "verdict"
+    firsts = [(m.start(), kind) for kind, pattern in _KINDS if (m := pattern.search(said))]
+    return min(firsts)[1] if firsts else "other"
+
+
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (("number", _NUMBER), ("time", _TIME), ("place", _PLACE), ("person", _PERSON))
+
+
+def asks_for_several(question: str) -> bool:
+    """Whether the words ask for a list."""
+    return bool(_SEVERAL.search(question))
+
+
+def alternatives(question: str) -> tuple[str, str] | None:
+    """The two names that a question lets choose between, None where it names no two: ``Which is older, Rome or Paris?``."""
+    cuts = list(_OR.finditer(question))
+    if not cuts:
+        return None
+    cut = cuts[-1]
+    left, right = question[:cut.start()], question[cut.end():].rstrip(" ?.")
+    before = [*names(left), *quoted(left)]
+    after = [*names(right), *quoted(right)]
+    if not before or not after:
+        return None
+    last = max(before, key=lambda n: (left.rfind(n), len(n)))
+    first = min(after, key=lambda n: (right.find(n), -len(n)))
+    if right.find(first) > 12 or len(left) - left.rfind(last) - len(last) > 12:
+        return None
+    last = re.split(r",\s*|\s+between\s+", last)[-1]
+    return (last, first) if last.lower() != first.lower() else None
+
+
+def direction_of(question: str) -> tuple[str, int]:
+    """What a comparison goes by: (``time`` or ``size`` or empty, +1 where the larger value wins, -1 where the smaller does)."""
+    for pattern, what, sign in ((_LATE, "time", 1), (_EARLY, "time", -1), (_MORE, "size", 1), (_LESS, "size", -1)):
+        if pattern.search(question):
+            return what, sign
+    return "", 0

@@ -1,0 +1,77 @@
+"""Nearest-centroid choices over MiniLM: is a table question aggregate or lookup, and which modalities does a question belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from canopy.llm.plain.sentences import Likeness
+from canopy.llm.roles import Trace
+
+FOLDER = Path(__file__).parent / "examples"
+AGGREGATE_MARGIN = 0.0  # cosine by which the aggregate centroid must be nearer
+ROUTE_MARGIN = 0.06  # a modality is searched too where its centroid is at most this much further than the nearest
+ROUTE_FLOOR = 0.05  # no centroid is this near: the question is like none of the examples, and all modalities are searched
+
+
+@cache
+def load_examples(name: str) -> dict[str, tuple[str, ...]]:
+    """Example sentences by class, out of ``examples/<name>.md``: a line ``version: N``, then ``# class`` with its ``- sentence`` lines."""
+    raw = (FOLDER / f"{name}.md").read_text("utf-8")
+    if not re.match(r"version: \d+\n", raw):
+        raise ValueError(f"examples {name}: the file must begin with a line 'version: N'")
+    parts = re.findall(r"^# (\w+)\n(.*?)(?=^# |\Z)", raw, re.S | re.M)
+    return {label: tuple(line[2:].strip() for line in body.splitlines() if line.startswith("- ")) for label, body in parts}
+
+
+class Centroids:
+    """Unit mean vectors of each class's examples; encoded when first asked."""
+
+    def __init__(self, likeness: Likeness, name: str) -> None:
+        self._likeness, self._name = likeness, name
+        self._centres: dict[str, np.ndarray] = {}
+
+    def to_question(self, question: str) -> dict[str, float]:
+        """Cosine of the question to each class's centroid."""
+        if not self._centres:
+            made = {}
+            for label, examples in load_examples(self._name).items():
+                mean = self._likeness.vectors(examples).mean(axis=0)
+                made[label] = mean / np.linalg.norm(mean)
+            self._centres = made
+        vector = self._likeness.vectors([question])[0]
+        return {label: float(centre @ vector) for label, centre in self._centres.items()}
+
+
+class CentroidClassifier:
+    """See `canopy.llm.roles.TableClassifier`: aggregate where that centroid is nearer by ``AGGREGATE_MARGIN``; a tie is a lookup."""
+
+    def __init__(self, likeness: Likeness) -> None:
+        self._centroids = Centroids(likeness, "table_questions")
+
+    def is_aggregate(self, question: str, trace: Trace) -> bool:
+        """Whether the question needs whole tables."""
+        near = self._centroids.to_question(question)
+        return near["aggregate"] > near["lookup"] + AGGREGATE_MARGIN
+
+
+class CentroidRouter:
+    """See `canopy.llm.roles.Router`: the modalities whose centroid is nearest, or nearly so; all, noted, where none is near."""
+
+    def __init__(self, likeness: Likeness) -> None:
+        self._centroids = Centroids(likeness, "modalities")
+
+    def route(self, question: str, available: Sequence[str], trace: Trace) -> tuple[str, ...]:
+        """One or more of ``available``, in its order."""
+        if len(available) < 2:
+            return tuple(available)
+        near = {m: s for m, s in self._centroids.to_question(question).items() if m in available}
+        best = max(near.values(), default=-1.0)
+        if best < ROUTE_FLOOR:
+            trace.note("plain router: no modality is near, all are searched")
+            return tuple(available)
+        return tuple(m for m in available if near.get(m, -1.0) >= best - ROUTE_MARGIN)

@@ -1,0 +1,180 @@
+"""The extractive reader: picks a short answer out of the shown regions, without a language model. Weak, fast, and the same every time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from canopy.evaluation.official.options import options_of
+from canopy.items import Question
+from canopy.llm.plain.asking import Kind, alternatives, asks_for_several, direction_of, kind_of
+from canopy.llm.plain.candidates import LONGEST, Candidate, amounts, find_candidates, years
+from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
+from canopy.llm.plain.words import content, names, quoted, stem, words
+from canopy.llm.roles import Reply, Shown, Trace
+
+# What a candidate's score is made of.
+WEIGHTS = {"likeness": 1.0, "overlap": 0.6, "fit": 0.5, "near": 0.25, "column": 0.8, "votes": 0.1, "linked": 0.15, "title": -0.1, "early": 0.1, "asked": -0.5}
+# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there decides, never what it says.
+_MAY_LIST = frozenset({"modalities", "answer_type", "list"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate of a sentence and its score."""
+
+    candidate: Candidate
+    sentence: Sentence
+    score: float
+
+
+class ExtractiveReader:
+    """See `canopy.llm.roles.Reader`; it sees words alone.
+
+    - Options: the one whose words, after the question's, are most like some sentence of the evidence. Without evidence, the one most like the question: a
+      guess, noted.
+    - ``Is ...?``: yes where one sentence for each name in the question holds the question's other words, else no.
+    - ``A or B?``: by the years or amounts beside each where the question compares them, else the one whose sentences are more like the question.
+    - All others: the best candidate span (`canopy.llm.plain.candidates`) by ``WEIGHTS``. Where the benchmark has answers of several parts and the question asks
+      for several, the spans of the best one's sentence or column, joined by ``"; "``.
+
+    Without evidence the answer is empty but for options.
+    """
+
+    name = "extractive"
+    sees_media = False
+
+    def __init__(self, likeness: Likeness, count: Callable[[Sequence[str]], np.ndarray]) -> None:
+        self._likeness, self._count = likeness, count
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Word pieces of the encoder."""
+        return [int(n) for n in self._count(list(texts))] if len(texts) else []
+
+    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+        """A span of the evidence, a verdict, or an option's letter. ``raw`` is the sentence it was found in."""
+        sentences, options = cut_evidence(evidence), options_of(question)
+        if options:
+            return self._choose_option(question, options, sentences, trace)
+        if not sentences:
+            return Reply("")
+        asked = question.question
+        scores = self._likeness.to_question(asked, sentences)
+        kind = kind_of(asked)
+        if kind == "verdict":
+            return _judge(asked, sentences)
+        if kind == "choice":
+            return _choose(asked, sentences, scores)
+        ranked = rank_candidates(asked, kind, sentences, scores, evidence)
+        if not ranked:
+            trace.note("plain reader: no candidate")
+            return Reply("")
+        best = ranked[0]
+        several = asks_for_several(asked) and any(k in _MAY_LIST for k, _ in question.details)
+        return Reply("; ".join(_companions(ranked)) if several else best.candidate.text, best.sentence.text)
+
+    def _choose_option(self, question: Question, options: dict[str, str], sentences: Sequence[Sentence], trace: Trace) -> Reply:
+        stem_words = re.split(r"\n\s*\(?A[).]", question.question)[0].strip()
+        letters = list(options)
+        if not sentences:
+            trace.note("plain reader: an option guessed without evidence")
+            near = self._likeness.vectors(list(options.values())) @ self._likeness.vectors([stem_words])[0]
+            return Reply(letters[int(np.argmax(near))])
+        scores = self._likeness.to_question(stem_words, sentences)
+        shown = [sentences[n] for n in np.argsort(-scores, kind="stable")[:16]]
+        near = self._likeness.vectors([f"{stem_words} {o}" for o in options.values()]) @ self._likeness.vectors([s.full for s in shown]).T
+        held = [max(_share(content(o), content(s.full)) for s in shown) for o in options.values()]
+        return Reply(letters[int(np.argmax(near.max(axis=1) + 0.2 * np.array(held)))], shown[int(near.max(axis=0).argmax())].text)
+
+
+def _share(wanted: frozenset[str], there: frozenset[str]) -> float:
+    return len(wanted & there) / len(wanted) if wanted else 0.0
+
+
+def _subjects(question: str) -> list[str]:
+    """The names a question is about."""
+    found: list[str] = []
+    for name in [*quoted(question), *names(question)]:
+        found += [p for p in re.split(r"\s+and\s+|\s*,\s+", name) if p]
+    return list(dict.fromkeys(found))
+
+
+def _judge(question: str, sentences: Sequence[Sentence]) -> Reply:
+    """Yes where for each name the question is about some sentence holds it and most of the question's other words, and no other value stands in both."""
+    subjects = _subjects(question) or [""]
+    said = content(question) - content(" ".join(subjects)) - {stem("same"), stem("located"), stem("type")}
+    held, best = [], sentences[0]
+    for subject in subjects:
+        about = [s for s in sentences if content(subject) <= content(s.full)]
+        shares = [_share(said, content(s.full)) if said else 1.0 for s in about]
+        held.append(max(shares, default=0.0))
+        if shares and shares[int(np.argmax(shares))] >= max(held):
+            best = about[int(np.argmax(shares))]
+    return Reply("yes" if held and min(held) >= 0.5 else "no", best.text)
+
+
+def _choose(question: str, sentences: Sequence[Sentence], scores: np.ndarray) -> Reply:
+    """One of the two names that the question lets choose between."""
+    pair = alternatives(question)
+    assert pair is not None  # kind_of says choice only then
+    about = [[n for n, s in enumerate(sentences) if content(name) <= content(s.title) or content(name) <= content(s.text)] for name in pair]
+    titled = [[n for n in found if content(name) <= content(sentences[n].title)] or found for name, found in zip(pair, about, strict=True)]
+    what, sign = direction_of(question)
+    read = years if what == "time" else amounts if what == "size" else None
+    values = [[v for n in found for v in read(sentences[n].text)][:1] for found in titled] if read else [[], []]
+    if values[0] and values[1] and values[0] != values[1]:
+        won = int(np.argmax([sign * values[0][0], sign * values[1][0]]))
+    else:
+        asked = content(question) - content(" ".join(pair))
+        won = int(np.argmax([max((_share(asked, content(sentences[n].full)) + float(scores[n]) for n in found), default=-1.0) for found in titled]))
+    return Reply(pair[won], sentences[titled[won][0]].text if titled[won] else "")
+
+
+def rank_candidates(question: str, kind: Kind, sentences: Sequence[Sentence], scores: np.ndarray, evidence: Sequence[Shown]) -> list[Scored]:
+    """All candidates with a score above none, best first; equals in reading order."""
+    found = [(c, n, features) for c, n, features in featured(question, kind, sentences, scores)]
+    out = [Scored(c, sentences[n], sum(WEIGHTS[k] * v for k, v in features.items())) for c, n, features in found]
+    return sorted(out, key=lambda s: -s.score)
+
+
+def featured(question: str, kind: Kind, sentences: Sequence[Sentence], scores: np.ndarray) -> list[tuple[Candidate, int, dict[str, float]]]:
+    """Candidates with the features of ``WEIGHTS``; spans that only repeat the question are none."""
+    asked, said = content(question), f" {' '.join(words(question))} "
+    overlaps = [_share(asked, content(s.full)) for s in sentences]
+    titles = [s.title.lower() for s in sentences if s.title]
+    spots = {n: [m.start() for m in re.finditer(r"\w+", s.text) if stem(m.group().lower()) in asked] for n, s in enumerate(sentences)}
+    votes: dict[str, set[int]] = {}
+    rows: list[tuple[Candidate, int, float]] = []
+    for n, sentence in enumerate(sentences):
+        if scores[n] <= -1.0:
+            continue
+        for c in find_candidates(sentence, kind):
+            key = " ".join(words(c.text))
+            if not key or (len(key.split()) > LONGEST and not c.column) or c.fit <= 0:
+                continue
+            stems = content(c.text)
+            repeated = f" {key} " in said or (bool(stems) and stems <= asked)
+            if repeated and not c.column:
+                continue
+            votes.setdefault(key, set()).add(sentence.region)
+            rows.append((c, n, float(repeated)))
+    out = []
+    for c, n, repeated in rows:
+        key = " ".join(words(c.text))
+        gap = min((min(abs(c.at - p), abs(c.at + len(c.text) - p)) for p in spots[n]), default=200)
+        out.append((c, n, {
+            "likeness": float(scores[n]), "overlap": overlaps[n], "fit": c.fit, "near": 1.0 / (1.0 + gap / 20.0), "column": _share(content(c.column), asked) if c.column else 0.0,
+            "votes": min(3, len(votes[key]) - 1) / 3.0, "linked": float(any(key == " ".join(words(t)) for t in titles if t != sentences[n].title.lower())),
+            "title": float(c.text == sentences[n].title), "early": 1.0 / (1.0 + sentences[n].region), "asked": repeated}))
+    return out
+
+
+def _companions(ranked: Sequence[Scored]) -> list[str]:
+    """The best candidate's like: of its column in a table, of its sentence and form elsewhere; at most ten, in reading order of their score."""
+    best = ranked[0]
+    same = [s for s in ranked if (s.candidate.column == best.candidate.column and s.sentence.title == best.sentence.title if best.candidate.column else
+                                  s.sentence is best.sentence and s.candidate.fit >= best.candidate.fit)]
+    return list(dict.fromkeys(s.candidate.text for s in same))[:10]
