@@ -7,6 +7,7 @@ BIN := .venv/bin
 BENCHMARKS ?=
 DATA ?=
 WORKSPACE ?=
+WORKERS ?= 2
 .PHONY: help setup demo test test-fast lint ui clean
 
 help:  ## What there is to do
@@ -30,11 +31,11 @@ setup: .venv/ready  ## Build .venv with Python 3.11 (3.12 and 3.13: best effort)
 demo: setup  ## The whole pipeline on the starter benchmark; or BENCHMARKS="hotpotqa ott-qa" DATA=path/to/releases
 	@$(BIN)/canopy demo $(if $(BENCHMARKS),--benchmarks "$(BENCHMARKS)") $(if $(DATA),--data "$(DATA)") $(if $(WORKSPACE),--workspace "$(WORKSPACE)")
 
-test: setup  ## The whole test suite
-	@$(BIN)/python -m pytest
+test: setup  ## The whole test suite, on WORKERS=2 processes of one thread each
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test-fast: setup  ## The suite without tests that start processes or train
-	@$(BIN)/python -m pytest -m "not slow"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 lint: setup  ## ruff
 	@$(BIN)/python -m ruff check .

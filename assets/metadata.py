@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from orchestration.stage import Outcome
 
 _MOST_NUMBERS, _LARGEST_FIGURE, _LARGEST_PAGE = 30, 200_000, 60_000
-_MAIN_TABLES = ("items.parquet", "gold.parquet", "instances.parquet", "decisions.parquet")
+_MAIN_TABLES = ("items.parquet", "gold.parquet", "instances.parquet", "decisions.parquet", "answers.parquet")
 
 
 def _cell(value: Any) -> str | int | float | bool | None:

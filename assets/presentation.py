@@ -6,12 +6,12 @@ GROUPS: dict[str, str] = {
     "benchmark": "data", "gold_spans": "data", "training_instances": "data", "corpus": "data",
     "node_encoder": "model", "registered_model": "model",
     "node_embeddings": "retrieval", "item_index": "retrieval",
-    "evaluation": "evaluation", "report": "evaluation",
+    "evaluation": "evaluation", "answers": "evaluation", "report": "evaluation",
 }
 KINDS: dict[str, set[str]] = {
     "benchmark": {"dvc", "parquet"}, "gold_spans": {"dvc", "parquet"}, "training_instances": {"dvc", "parquet"},
     "corpus": {"dvc", "parquet"}, "node_encoder": {"dvc", "pytorch"}, "node_embeddings": {"dvc", "numpy"},
-    "item_index": {"dvc", "faiss"}, "evaluation": {"dvc", "parquet"}, "report": {"dvc", "html"},
+    "item_index": {"dvc", "faiss"}, "evaluation": {"dvc", "parquet"}, "answers": {"dvc", "parquet"}, "report": {"dvc", "html"},
     "registered_model": {"mlflow"},
 }
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 for name in ("DAGSTER_DISABLE_TELEMETRY", "MLFLOW_DISABLE_TELEMETRY", "BENTOML_DO_NOT_TRACK", "DVC_NO_ANALYTICS"):
     os.environ.setdefault(name, "true")
@@ -18,6 +19,10 @@ for name in ("NO_PROXY", "no_proxy"):
     os.environ[name] = ",".join(x for x in (os.environ.get(name, ""), "127.0.0.1,localhost") if x)
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
+
+# How long an example takes says how busy the machine is, nothing more.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 PROJECT = Path(__file__).resolve().parents[1]
 

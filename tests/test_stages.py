@@ -45,7 +45,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Paths, dict[str, Sta
     (root / "waiting" / "items.jsonl").write_text(json.dumps({"id": "film", "modality": "video", "media": "film.mp4", "duration": 90}) + "\n", "utf-8")
     config = Config.model_validate({
         "benchmarks": {b: {"adapter": "native", "path": b} for b in ("one", "two", "waiting")}, "split": {"test_share": 0.6},
-        "training": {"epochs": 1, "rank": 2, "batch": 8, "per_modality": True, "modality_ranks": {"text": 1}}, "store": {"shards": 2}, "evaluation": {"resamples": 100}})
+        "training": {"epochs": 1, "rank": 2, "batch": 8, "per_modality": True, "modality_ranks": {"text": 1}}, "store": {"shards": 2}, "evaluation": {"resamples": 100},
+        "answers": {"systems": ["canopy", "vanilla", "gold-span"], "k": 3}})
     paths, results = Paths(root), {}
     for stage in STAGES:
         for b in config.benchmarks if stage in PER_BENCHMARK else (None,):

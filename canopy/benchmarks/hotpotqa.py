@@ -19,6 +19,7 @@ def _names(*stems: str) -> tuple[str, ...]:
     return tuple(f"{stem}.{ending}" for stem in stems for ending in ("json", "jsonl", "jsonl.gz", "parquet"))
 
 
+# The publisher states no checksums; these are the ones by which ParlAI holds its downloads of the same addresses.
 _AT = "http://curtis.ml.cmu.edu/datasets/hotpot"
 RELEASE = Release(
     title="HotpotQA",

@@ -16,6 +16,7 @@ from canopy.encoder.words import region_text
 from canopy.evaluation.answer_gold import AnswerGold, Fragment, Places
 from canopy.evaluation.metrics import answer_words, matchable
 from canopy.evaluation.official.base import Support
+from canopy.evaluation.remembering import REMEMBERED
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Shown, Trace
 from canopy.pipelines.base import Result
@@ -163,11 +164,15 @@ def _calls(trace: Trace) -> list[dict[str, Any]]:
 
 
 def seconds_of(trace: Trace, total: float) -> dict[str, Any]:
-    """Seconds of one answer by activity and by role: for sidecars, never for hashed outputs."""
+    """Seconds of one answer by activity and by role: for sidecars, never for hashed outputs. What was remembered counts as it took when it was read."""
     roles: Counter[str] = Counter()
     for c in trace.calls:
         roles[c.role] += c.seconds
-    return {"total": total, "activities": dict(trace.seconds), "roles": dict(roles), "cached_calls": sum(c.cached for c in trace.calls)}
+    activities = dict(trace.seconds)
+    remembered = activities.pop(REMEMBERED, 0.0)
+    if remembered:
+        activities["read"] = activities.get("read", 0.0) + remembered
+    return {"total": total + remembered, "activities": activities, "roles": dict(roles), "cached_calls": sum(c.cached for c in trace.calls)}
 
 
 def calls_of(row: Mapping[str, Any]) -> int:

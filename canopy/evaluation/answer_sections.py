@@ -49,11 +49,11 @@ def compressor_systems(group: Group) -> list[Name]:
     return [n for s in wanted for n in sorted((n for n in group.names if n[0] == s and not n[1].startswith(("k=", "R=", "B="))), key=size_of)]
 
 
-def answer_sections(views: Sequence[View]) -> list[Section]:
-    """Every part on answers that has anything to show."""
+def answer_sections(views: Sequence[View], compression: Section | None = None) -> list[Section]:
+    """Every part on answers that has anything to show; the one on compression alone stands beside the compressors."""
     inside = [v.only([g for g in v.groups if g.answered.adapter not in OUT_OF_DOMAIN]) for v in views]
     outside = [v.only([g for g in v.groups if g.answered.adapter in OUT_OF_DOMAIN]) for v in views]
-    parts = [_main(inside), _components(views), _options(views), _selection(views), _flat(views), _compressors(views), _aks(views), *_sweeps(views), _routed(views),
+    parts = [_main(inside), _components(views), _options(views), _selection(views), _flat(views), _compressors(views), compression, _aks(views), *_sweeps(views), _routed(views),
              _outside(outside), _decided(views), _cost(views)]
     return [p for p in parts if p is not None]
 
@@ -72,11 +72,12 @@ def _tables(views: Sequence[View], make: Callable[[View], Table], settings: Sequ
 
 
 def _draw(views: Sequence[View], kind: str, caption: str, make: Callable[[View, Group], str], settings: Sequence[str]) -> list[Drawn]:
-    """A figure of every group of the first reader that has anything to show."""
-    drawn = []
+    """A figure of every group of the first reader that has anything to show; of the unified and a benchmark's own corpus only the first named."""
+    drawn, searched = [], set()
     for view in (v for s in settings for v in views if v.setting == s and not v.suffix):
         for group in view.groups:
-            if svg := make(view, group):
+            if (view.setting == "gold" or group.answered.name not in searched) and (svg := make(view, group)):
+                searched |= {group.answered.name} if view.setting != "gold" else set()
                 drawn.append(Drawn(file_name(kind, view.setting + view.suffix, group.answered.name), f"{group.answered.name}, {CORPORA[view.setting]}:", caption, svg))
     return drawn
 

@@ -19,6 +19,7 @@ LABELS = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "sp_em": "supporting-f
           "completion_tokens": "tokens written"}
 KINDS = {"tokens": "count", "rounds": "number", "calls": "number", "fallbacks": "number", "prompt_tokens": "count", "completion_tokens": "count"}
 COUNTED = frozenset({"calls", "prompt_tokens", "completion_tokens", "cap_cut", "fallbacks", "parse_failed"})
+_OF_ANSWERS = ("em", "f1", "accuracy")
 KEPT = ("gold_recall", "answer_in_evidence")
 CANOPY, LOOKAHEAD, VANILLA = ("canopy", ""), ("canopy-lookahead", ""), ("vanilla", "")
 PAIRED = "Brackets: paired bootstrap over questions, their ids resampled once for all systems."
@@ -40,9 +41,10 @@ def columns_of(view: View, measures: Sequence[str]) -> list[Column]:
 
 
 def leading(view: View) -> list[str]:
-    """The measures of a table, in order: without a language model those that need no reader come first."""
+    """The measures of a table, in order: without a language model those that need no reader come first; official ones beyond the answer's own come last."""
     official = list(dict.fromkeys(m for g in view.groups for m in g.answered.primary))
-    return [*KEPT, "tokens", *official] if view.kind != "llm" else [*official, *KEPT, "tokens"]
+    own, more = [m for m in official if m in _OF_ANSWERS], [m for m in official if m not in _OF_ANSWERS]
+    return [*KEPT, "tokens", *own, *more] if view.kind != "llm" else [*own, *KEPT, "tokens", *more]
 
 
 def mark_best(group: Group, names: Sequence[Name], rows: Sequence[dict[str, Any]], measure: str) -> None:
@@ -53,8 +55,8 @@ def mark_best(group: Group, names: Sequence[Name], rows: Sequence[dict[str, Any]
     best = max(values, key=lambda n: values[n])
     for name, row in zip(names, rows, strict=True):
         d = group.difference(name, best, measure) if name in values and name != best else None
-        if name == best or (d is not None and d.low <= 0 <= d.high):
-            row.setdefault("_marks", {})[measure] = "★" if name == best else "≈"
+        if name in values and (values[name] == values[best] or (d is not None and d.low <= 0 <= d.high)):
+            row.setdefault("_marks", {})[measure] = "★" if values[name] == values[best] else "≈"
 
 
 def systems_table(view: View, key: str, title: str, choose: Callable[[Group], Sequence[Name]], reference: Name, *, places: Sequence[str] = (), beside: Sequence[str] = (),
@@ -87,14 +89,16 @@ def systems_table(view: View, key: str, title: str, choose: Callable[[Group], Se
         shown.append(group)
     if mean and len(shown) > 1:
         rows += _mean_rows(shown, choose, reference, places)
+        note = f"{note} The mean is over each benchmark's first official measure, all benchmarks alike."
     part = view.only(shown)
     told = f"{reference[0]} {reference[1]}".strip()
-    columns = [Column("benchmark", "benchmark"), Column("system", "system"), *columns_of(part, [*leading(view), *beside])]
+    published = {k.removeprefix("paper_") for r in rows for k in r if k.startswith("paper_")}
+    columns = [Column("benchmark", "benchmark"), Column("system", "system")]
+    for c in columns_of(part, [*leading(view), *beside]):
+        columns += [c, *([Column(f"paper_{c.key}", f"the paper: {c.label}", c.kind)] if c.key in published else [])]
     compared = [Column("difference", _difference_label(part, told), "points"), Column("difference_gold_recall", f"gold recall, less {told}'s", "points"),
                 Column("change_tokens", f"tokens against {told}", "change")]
     columns += [c for c in compared if any(r.get(c.key) for r in rows)]
-    columns += [Column(f"paper_{m}", f"the paper: {label_of(m)}", KINDS.get(m, "percent")) for m in dict.fromkeys(k.removeprefix("paper_") for r in rows for k in r
-                                                                                                            if k.startswith("paper_"))]
     return Table(view.key(key), title, columns, rows, f"{note} {PAIRED}".strip(), {**view.about})
 
 

@@ -134,6 +134,7 @@ class Group:
 
     def __init__(self, answered: Answered, frame: pd.DataFrame, settings: Settings) -> None:
         self.answered, self._settings = answered, settings
+        self._values: dict[tuple[str, ...], Interval | None] = {}
         self._ids = sorted(set(frame["question_id"]))
         self._parts = {(str(s), str(v)): part.set_index("question_id").reindex(self._ids) for (s, v), part in frame.groupby(["system", "variant"], sort=False)}
         self.names, self.questions = list(self._parts), len(self._ids)
@@ -164,7 +165,10 @@ class Group:
 
     def value(self, name: Name, measure: str) -> Interval | None:
         """A system's measure; None where the system did not run or it is not defined."""
-        return _defined(self.paired.value((*name, measure))) if name in self and (*name, measure) in self.paired else None
+        key = (*name, measure)
+        if key not in self._values:
+            self._values[key] = _defined(self.paired.value(key)) if key in self.paired else None
+        return self._values[key]
 
     def difference(self, name: Name, reference: Name, measure: str) -> Interval | None:
         """A system's measure less the reference's, on the same questions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
 from canopy.evaluation.answer_gold import AnswerGold, Places, build_gold
+from canopy.evaluation.remembering import RememberingReader
 from canopy.folded import ITEMS, NEAR, Folded, read_folded
 from canopy.hierarchy.leaves import Leaves
 from canopy.index.item_index import ItemIndex
@@ -194,6 +195,8 @@ def _connect(language: Language, seeds: Sequence[int], paths: Paths, encoder: Tr
     from canopy.llm.plain import plain_roles
 
     roles = connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), seeds[0])
+    if roles.kind == "plain":
+        roles = replace(roles, reader=RememberingReader(roles.reader))
     drawn = roles.kind == "llm" and language.temperature > 0
     others = {s: connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), s) for s in seeds[1:]} if drawn else {}
     return Reading(roles.reader.name, roles.label, roles.kind, drawn, {seeds[0]: roles, **others})

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from canopy.config import Answers, Options
 from canopy.evaluation.answer_gold import AnswerGold, Places
@@ -39,6 +38,7 @@ from canopy.pipelines.compression import Scored, regions_of, score_items, select
 from canopy.pipelines.evidence import count_tokens, show_regions
 from canopy.pipelines.shares import select_share
 from canopy.pipelines.tools import Tools
+from canopy.progress import progress
 from canopy.refinement import refine
 
 WORDS = "words"
@@ -47,10 +47,6 @@ LEAVES = (1, 2, 3, 4, 6, 8, 12, 16)
 DISTANCES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 ALL_LEAVES = (1, 2, 5, 10, 20, 40, 80)
 MEASURES = ("gold_recall", "answer_in_evidence")
-POINT_SCHEMA = pa.schema([
-    ("question_id", pa.string()), ("setting", pa.string()), ("compressor", pa.string()), ("scorer", pa.string()), ("size", pa.float64()),
-    ("tokens", pa.int64()), *((m, pa.float64()) for m in MEASURES),
-])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ class Ruler:
         self._compressors = list_compressors(tools.scorers, tools.answers)
 
     def measure(self, question: Question) -> list[dict[str, Any]]:
-        """A row (`POINT_SCHEMA`) for every compressor; none where the question has no item. What cannot be said of a question is None."""
+        """A row for every compressor: what it is, ``tokens`` and `MEASURES`; none where the question has no item. What cannot be said of a question is None."""
         tools, trace = self._tools, Trace()
         ids = [i for i, _ in tools.find(question.id, question.question, tools.answers.k, trace)]
         if not ids:
@@ -138,6 +134,26 @@ class Ruler:
         new = [k for k in each if k not in self._tokens]
         self._tokens.update(zip(new, count_tokens([shown[k] for k in new], tools), strict=True))
         return {k: (self._tokens[k], states(question, [shown[k]])) for k in each}
+
+
+def measure_compression(tools: Sequence[Tools], questions: Sequence[Question], gold: AnswerGold, places: Places, *, resamples: int, seed: int,
+                        confidence: float) -> dict[str, Any]:
+    """What ``compression.json`` holds: ``curves`` (`summarise_points`) and ``equal_tokens`` (`compare_at_equal_tokens`), of every corpus setting.
+
+    Parameters
+    ----------
+    tools : sequence of Tools
+        One a corpus setting; each one's own reader counts the tokens.
+    """
+    rows: list[dict[str, Any]] = []
+    with progress("compression alone", len(tools) * len(questions), "questions") as advance:
+        for each in tools:
+            ruler = Ruler(each, gold, places)
+            for q in questions:
+                rows += ruler.measure(q)
+                advance(1)
+    return {"curves": summarise_points(rows, resamples=resamples, seed=seed, confidence=confidence),
+            "equal_tokens": compare_at_equal_tokens(rows, resamples=resamples, seed=seed, confidence=confidence)}
 
 
 Key = tuple[str, str, float]  # compressor, scorer, size

@@ -50,20 +50,25 @@ def compression_section(answers: Sequence[Answered]) -> Section | None:
 
 
 def _rows(answered: Answered, setting: str) -> list[dict[str, Any]]:
-    rows = []
+    """A row for each of CANOPY's rules and each other compressor, with both measures; f_theta's scores first."""
+    held: dict[tuple[str, ...], dict[str, Any]] = {}
     for r in answered.compression.get("equal_tokens", ()):
         if r["setting"] == setting:
+            key = (r["reference"], r["scorer"], r["compressor"])
+            row = held.setdefault(key, {"benchmark": answered.name, "reference": r["reference"], "against": f"{r['compressor']}, {r['scorer']}", "tokens": r["tokens"]})
             difference = Interval(r["difference"], r["low"], r["high"])
-            rows.append({"benchmark": answered.name, "reference": r["reference"], "against": f"{r['compressor']}, {r['scorer']}", "measure": MEASURES.get(r["measure"], r["measure"]),
-                         "tokens": r["tokens"], "ours": r["ours"], "theirs": r["theirs"], "difference": difference, "questions": r["questions"], "_good": difference.difference > 0})
-    return rows
+            row |= {f"ours_{r['measure']}": r["ours"], f"difference_{r['measure']}": difference, f"_good_difference_{r['measure']}": difference.difference > 0}
+    order = [_TUNED, "words"]
+    return [held[k] for k in sorted(held, key=lambda k: (k[0], order.index(k[1]) if k[1] in order else len(order)))]
 
 
 def _table(setting: str, rows: list[dict[str, Any]]) -> Table:
-    return Table(f"compression-{setting}", f"At equal tokens, {CORPORA[setting]}", [
-        Column("benchmark", "benchmark"), Column("reference", "CANOPY"), Column("against", "against"), Column("measure", "measure"), Column("tokens", "tokens of both", "count"),
-        Column("ours", "CANOPY's", "percent"), Column("theirs", "theirs", "percent"), Column("difference", "difference", "points"), Column("questions", "questions", "count")], rows,
-        "Paired bootstrap over questions; each resample has its own lengths and its own point on the other's curve.", {"read by": NOBODY, "corpus": CORPORA[setting]})
+    columns = [Column("benchmark", "benchmark"), Column("reference", "CANOPY"), Column("against", "against, by the scores of"), Column("tokens", "tokens of both", "count")]
+    for m, label in MEASURES.items():
+        columns += [Column(f"ours_{m}", f"{label} of CANOPY", "percent"), Column(f"difference_{m}", f"{label}, less theirs", "points")]
+    return Table(f"compression-{setting}", f"At equal tokens, {CORPORA[setting]}", columns, rows,
+                 "Paired bootstrap over questions; each resample has its own lengths and its own point on the other's curve. words: leaves scored by the question's words.",
+                 {"read by": NOBODY, "corpus": CORPORA[setting]})
 
 
 def _figure(answered: Answered, setting: str) -> Drawn:

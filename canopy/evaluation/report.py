@@ -76,7 +76,7 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
     cells = [c for r in measured for c in decision_cells(r, settings)]
     views = build_views(answers, settings)
     summary = summarise(measured, compared, views)
-    told = [*answer_sections(views), *filter(None, [compression_section(answers)])]
+    told = answer_sections(views, compression_section(answers))
     sections = [
         summary.section,
         _run(training, settings, measured, views),

@@ -33,7 +33,7 @@ def summarise(results: Sequence[Results], compared: Mapping[str, Mapping[str, Co
     view = views[0] if views else None
     sentences = _answers(view) if view else []
     glance = _glance(view) if view else None
-    page, text = (a + b for a, b in zip(paragraphs(sentences[0]), bullets(sentences[1:]), strict=True)) if sentences else ("", "")
+    page, text = ("\n".join(pair) for pair in zip(paragraphs(sentences[0]), bullets(sentences[1:]), strict=True)) if sentences else ("", "")
     if view is not None and glance is not None and glance.rows:
         page += to_html(glance)
         text += "\n" + to_markdown(glance)
@@ -100,8 +100,8 @@ def _glance(view: View) -> Table:
     for g in view.groups:
         first = g.answered.primary[0]
         values: dict[Name, float] = {n: v.difference for n in main_systems(g) if (v := g.value(n, first)) is not None}
-        best = max(values, key=lambda n: values[n]) if len(set(values.values())) > 1 else None
-        rows.append({"benchmark": g.answered.name, "measure": label_of(first), "best": best[0] if best else "none", "vanilla": g.value(VANILLA, first), "canopy": g.value(CANOPY, first),
+        best = [n[0] for n in values if values[n] == max(values.values())] if len(set(values.values())) > 1 else []
+        rows.append({"benchmark": g.answered.name, "measure": label_of(first), "best": ", ".join(best) or "none", "vanilla": g.value(VANILLA, first), "canopy": g.value(CANOPY, first),
                      "difference": g.difference(CANOPY, VANILLA, first), "recall": g.value(CANOPY, "gold_recall"), "tokens": g.value(CANOPY, "tokens"),
                      "change_tokens": g.change(CANOPY, VANILLA, "tokens")})
         for column, good in (("difference", 1), ("change_tokens", -1)):

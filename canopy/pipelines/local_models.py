@@ -48,7 +48,7 @@ def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -
 def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the GPU where there is one.
 
-    Nothing is fetched, and no code that a folder brings along is run.
+    Nothing is fetched, and no code that a folder brings along is run. ValueError where weights are missing.
     """
     from canopy.encoder.vision_imports import prepare_torchvision
 
@@ -57,14 +57,20 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     import transformers
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model = getattr(transformers, kind).from_pretrained(folder, local_files_only=True, trust_remote_code=False, dtype=torch.float32)
+        model, found = getattr(transformers, kind).from_pretrained(folder, local_files_only=True, trust_remote_code=False, dtype=torch.float32,
+                                                                   output_loading_info=True)
     finally:
+        logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()
+    # What a checkpoint lacks is filled with random numbers: only a pooler may be, which nothing here uses.
+    if lacking := sorted(k for k in found["missing_keys"] if "pooler" not in k):
+        raise ValueError(f"{len(lacking)} of the weights that {type(model).__name__} needs are not in it, such as {lacking[0]}")
     return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
 

@@ -22,6 +22,7 @@ from canopy.evaluation.answer_rows import ANSWER_SCHEMA, ROUND_SCHEMA, Scorekeep
 from canopy.evaluation.answer_summary import compare_systems, flat
 from canopy.evaluation.answer_timings import summarise_seconds, time_retrieval
 from canopy.evaluation.answering import Reading, Workbench, connect_readers, open_workbench
+from canopy.evaluation.budgets import measure_compression
 from canopy.evaluation.journal import Journal
 from canopy.evaluation.matrix import Cell, do_all, plan, sample_by_seed, settings_of
 from canopy.evaluation.official.base import official_metric
@@ -40,7 +41,7 @@ FACTS = frozenset({"hotpotqa", "two_wiki"})  # adapters whose official scores in
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Answer one benchmark's test questions into ``data/answers/<name>``: answers.parquet, rounds.parquet, systems.json.
+    """Answer one benchmark's test questions into ``data/answers/<name>``: answers.parquet, rounds.parquet, systems.json, compression.json.
 
     Finished answers are lines of ``.canopy/work/answers/<name>-<fingerprint>.jsonl`` and are not made again while code, data, model and sizes stay as
     they are; other systems, settings, seeds or samples only add to them. Seconds go to ``.canopy/timings/answers-<name>.json``.
@@ -76,6 +77,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         with replace_directory(paths.output("answers", benchmark)) as out:
             rows, notes = _write(out, cells, bench, journal, by_seed, "own" in settings.settings and "own" not in searched)
             write_json(out / "systems.json", listed)
+            write_json(out / "compression.json", _measure_compression(bench, readers, searched, by_seed, config))
             result = _describe(rows, listed, notes, metric.PRIMARY, config)
             result.checks = checks
             write_summary(out, result)
@@ -143,6 +145,14 @@ def _stopped(error: CanopyError, cell: Cell, question: Question, finished: int, 
     kind = next(k for k in (ServerError, DataError, CanopyError) if isinstance(error, k))
     return kind(f"answers@{benchmark}: {cell.spec.name} ({cell.setting}) stopped at question {question.id}: {error}; {finished} finished answers are kept, and "
                 "the next run goes on from there")
+
+
+def _measure_compression(bench: Workbench, readers: dict[str, Reading], searched: Sequence[str], by_seed: BySeed, config: Config) -> dict[str, Any]:
+    """What compressors keep without a reader, in the first reader's tokens."""
+    settings = config.answers
+    roles, asked = next(iter(readers.values())).roles(settings.seeds), {i for drawn in by_seed.values() for i in drawn}
+    return measure_compression([bench.tools(s, roles, settings) for s in searched], [q for q in bench.questions if q.id in asked], bench.gold, bench.places,
+                               resamples=config.evaluation.resamples, seed=settings.seeds[0], confidence=config.evaluation.confidence)
 
 
 def _write(out: Path, cells: Sequence[Cell], bench: Workbench, journal: Journal, by_seed: BySeed, copy_own: bool) -> tuple[list[dict[str, Any]], dict[str, int]]:

@@ -13,8 +13,8 @@ import pyarrow as pa
 from canopy.config import Config
 
 STAGES: tuple[str, ...] = ("benchmark", "gold_spans", "training_instances", "corpus", "node_encoder", "node_embeddings",
-                           "item_index", "evaluation", "report")
-PER_BENCHMARK: frozenset[str] = frozenset({"benchmark", "gold_spans", "training_instances", "evaluation"})
+                           "item_index", "evaluation", "answers", "report")
+PER_BENCHMARK: frozenset[str] = frozenset({"benchmark", "gold_spans", "training_instances", "evaluation", "answers"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,5 +70,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             (out / name).write_text(text, encoding="utf-8")
         write_summary(out, result)
-    tracker.log_artifact(paths.output("report") / "report.html")
+    for name in ("report.html", "cases.html"):
+        if name in files:
+            tracker.log_artifact(paths.output("report") / name)
     return result

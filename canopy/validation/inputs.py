@@ -38,6 +38,7 @@ READS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "node_embeddings": {"corpus": ("corpus_items",), "gold_spans": ("gold", "splits", "duplicates"), "node_embeddings": ("gold", "corpus", "folded")},
     "evaluation": {"benchmark": ("items", "questions", "annotations"), "gold_spans": ("gold", "splits", "duplicates"),
                    "training_instances": ("instances",)},
+    "answers": {"benchmark": ("items", "questions", "annotations"), "gold_spans": ("gold", "splits", "duplicates")},
     "report": {"gold_spans": ("gold", "splits", "duplicates")},
 }
 _NAMED = {"corpus_items": "items"}  # a table that rules know by another name

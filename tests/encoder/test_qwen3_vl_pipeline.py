@@ -60,7 +60,8 @@ def test_every_stage_runs_with_qwen3_vl_and_serves_what_it_made(tiny_vl, tmp_pat
     encoder = {k: v for k, v in tiny_config(tiny_vl).model_dump(mode="json").items() if k != "window"}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump({
         "benchmarks": {"small": {"adapter": "native", "path": "raw"}}, "encoder": encoder, "ingest": {"ocr": False}, "store": {"shards": 2},
-        "training": {"epochs": 1, "batch": 8, "learning_rate": 1e-3}, "evaluation": {"resamples": 100}}))
+        "training": {"epochs": 1, "batch": 8, "learning_rate": 1e-3}, "evaluation": {"resamples": 100},
+        "answers": {"systems": ["canopy", "vanilla", "gold-item"], "k": 3}}))
     notes = run_all(tmp_path)
     data = tmp_path / "data"
     assert sorted(p.name for p in (data / "node_embeddings").iterdir()) == ["f0", "f_theta", "summary.json"]  # one mode: no second f0

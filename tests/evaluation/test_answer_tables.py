@@ -79,19 +79,20 @@ def test_seeds_are_averaged_and_never_counted_twice(tmp_path: Path) -> None:
 
 
 def test_corpora_and_readers_have_tables_of_their_own(tmp_path: Path) -> None:
-    answered, rows = make_answered(tmp_path / "a", readers=(PLAIN, MODEL))
+    answered, rows = make_answered(tmp_path / "a", readers=(PLAIN, MODEL), systems=("vanilla", "canopy", "canopy-lookahead", "canopy-no-projection", "gold-item"))
     views = build_views([answered], SETTINGS)
+    sections = answer_sections(views)
     assert [(v.reader, v.setting) for v in views] == [(r, s) for r in ("extractive", "qwen") for s in ("unified", "own", "gold")]
-    keys = [t.key for s in answer_sections(views) for t in s.tables]
+    keys = [t.key for s in sections for t in s.tables]
     assert len(keys) == len(set(keys))
-    for part in answer_sections(views):
+    for part in sections:
         for t in part.tables:
             assert set(t.about) == {"read by", "corpus"}, t.key
             lines = list(csv.DictReader(io.StringIO(to_csv(t))))
             assert {line["corpus"] for line in lines} == {t.about["corpus"]} and {line["read_by"] for line in lines} == {t.about["read by"]}
     assert "LLM-free" in views[0].about["read by"] and "Qwen3-VL-8B" in views[3].about["read by"] and "LLM-free" not in views[3].about["read by"]
     own = systems_table(views[1], "main", "Main", main_systems, VANILLA)
-    assert own.rows[1]["em"].difference == pytest.approx(np.mean([r["em"] for r in pick(rows, "vanilla", "own") if r["reader"] == "extractive"]))
+    assert own.rows[0]["em"].difference == pytest.approx(np.mean([r["em"] for r in pick(rows, "vanilla", "own") if r["reader"] == "extractive"]))
     first = [c.key for c in systems_table(views[3], "main", "Main", main_systems, VANILLA).columns]
     assert first.index("em") < first.index("gold_recall") and "calls" in {c.key for c in cost_table(views[3]).columns}
     plain = [c.key for c in own.columns]
@@ -110,9 +111,9 @@ def test_the_best_is_signed_and_so_is_what_cannot_be_told_from_it(tmp_path: Path
     values = {r["system"]: r["em"].difference for r in table.rows}
     best = max(values, key=lambda s: values[s])
     signs = {r["system"]: r.get("_marks", {}).get("em") for r in table.rows}
-    assert signs[best] == "★"
+    assert {s for s, sign in signs.items() if sign == "★"} == {s for s in values if values[s] == values[best]}
     for system, sign in signs.items():
-        if system != best:
+        if values[system] != values[best]:
             d = paired_bootstrap(*(np.array([r["em"] for r in pick(rows, s)]) for s in (system, best)), 200, 13, 0.95)
             assert sign == ("≈" if d.low <= 0 <= d.high else None)
     assert "★" in to_html(table) and "★" in to_markdown(table) and "not told apart" in to_markdown(table)
@@ -122,8 +123,9 @@ def test_the_best_is_signed_and_so_is_what_cannot_be_told_from_it(tmp_path: Path
 
 
 def test_the_papers_figures_stand_beside_ours_and_never_among_them(tmp_path: Path) -> None:
-    hotpot, _ = make_answered(tmp_path / "a", "my hotpot", adapter="hotpotqa")
-    other, _ = make_answered(tmp_path / "b", "starter", adapter="starter", seed=2)
+    few = ("no-retrieval", "vanilla", "canopy", "canopy-routed", "canopy-f0")
+    hotpot, _ = make_answered(tmp_path / "a", "my hotpot", adapter="hotpotqa", systems=few)
+    other, _ = make_answered(tmp_path / "b", "starter", adapter="starter", seed=2, systems=few)
     sections = answer_sections(build_views([hotpot, other], SETTINGS))
     main = {t.about["corpus"]: t for s in sections if s.key == "main" for t in s.tables}
     unified, own = main["unified corpus"], main["the benchmark's own corpus"]
@@ -205,7 +207,7 @@ def test_sizes_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 
 def test_out_of_domain_is_a_table_of_its_own_that_tells_what_was_trained_on(tmp_path: Path) -> None:
-    a, _ = make_answered(tmp_path / "a", "mine", adapter="two_wiki")
+    a, _ = make_answered(tmp_path / "a", "mine", adapter="two_wiki", systems=("vanilla", "canopy"), settings=("unified",))
     sections = {s.key: s for s in answer_sections(build_views([a], SETTINGS))}
     assert "main" not in sections and "trained on questions of mine too" in sections["out-of-domain"].markdown
     row = next(r for r in sections["out-of-domain"].tables[0].rows if r["system"] == "canopy")

@@ -263,3 +263,32 @@ def test_models_are_found_as_folders_and_nothing_is_fetched(tmp_path: Path) -> N
     (tmp_path / "m").mkdir()
     found = find_models({"relative": "m", "full": str(tmp_path / "m"), "absent": "n", "hub": "some/model", "odd": "a b/c d/e", "empty": ""}, tmp_path)
     assert found == {"relative": (tmp_path / "m").resolve(), "full": (tmp_path / "m").resolve()}
+
+
+def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
+    from canopy.evaluation.answer_rows import seconds_of
+    from canopy.evaluation.remembering import RememberingReader
+    from canopy.llm.roles import Reply, Shown
+
+    asked: list[str] = []
+
+    class Slow:
+        name, sees_media = "slow", False
+
+        def read(self, question: Question, evidence: Any, trace: Trace) -> Reply:
+            time.sleep(0.02)
+            asked.append(question.id)
+            trace.note("odd")
+            return Reply(f"{question.id} {len(evidence)}")
+
+        def count_tokens(self, texts: Any) -> list[int]:
+            asked.extend(texts)
+            return [len(t) for t in texts]
+
+    reader, shown = RememberingReader(Slow()), [Shown("b/a", "text", "A", 0, 1, "words")]
+    told = []
+    for evidence in (shown, list(shown), []):
+        trace = Trace()
+        told.append((reader.read(Question("q", "b", "?"), evidence, trace).text, trace.notes, seconds_of(trace, 0.0)["total"] >= 0.02))
+    assert told == [("q 1", {"odd": 1}, False), ("q 1", {"odd": 1}, True), ("q 0", {"odd": 1}, False)] and asked == ["q", "q"]
+    assert reader.count_tokens(["aa", "b", "aa"]) == [2, 1, 2] and reader.count_tokens(["b"]) == [1] and asked == ["q", "q", "aa", "b"]

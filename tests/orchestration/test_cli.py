@@ -92,7 +92,7 @@ def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_pa
     done = canopy("run", "--workspace", str(folder), "--set", "evaluation.resamples=200")
     ran = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("> ")]
     assert ran[:1] == ["evaluation@tiny"] and "params.yaml: evaluation.resamples 100 -> 200" in done.stdout
-    assert set(ran) <= {"evaluation@tiny", "report", "registered_model"}
+    assert set(ran) <= {"evaluation@tiny", "answers@tiny", "report", "registered_model"}
 
     bad = (documents / "questions.jsonl").read_text()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ from tests.orchestration.project import ROOT
 pytestmark = pytest.mark.slow
 DATA = ["benchmark@tiny", "gold_spans@tiny", "training_instances@tiny", "corpus"]
 MODEL = ["node_encoder", "node_embeddings", "item_index"]
-RESULTS = ["evaluation@tiny", "report", "registered_model"]
+RESULTS = ["evaluation@tiny", "answers@tiny", "report", "registered_model"]
 
 
 class Work:
@@ -81,7 +82,7 @@ def test_mlflow_has_a_run_for_each_stage_with_its_lineage(work: Work) -> None:
 
     client = open_client(work.root)
     runs = {r.info.run_name: r for r in client.search_runs([experiment_id(client)])}
-    assert {*DATA, *MODEL, "evaluation@tiny", "report"} <= set(runs)
+    assert {*DATA, *MODEL, "evaluation@tiny", "answers@tiny", "report"} <= set(runs)
     tags = runs["node_encoder"].data.tags
     assert tags["canopy.stage"] == "node_encoder" and tags["dvc.data/training_instances"].endswith(".dir") and tags["dagster.run_id"]
 
@@ -126,6 +127,24 @@ def test_an_items_text(work: Work) -> None:
     ran = work.run()
     assert set(ran) == {*DATA, *MODEL, *RESULTS}, ran  # the gold fragments are the same, but the page of examples shows the text
     assert "f0: 7 of 112 nodes encoded" in work.told, work.told  # one passage's seven nodes
+
+
+def test_a_sweep_shares_what_its_values_do_not_touch(work: Work) -> None:
+    from orchestration.parameter_sweep import compare, plan_points, run_points, write_comparison
+
+    points = plan_points(work.root, ["hierarchy.branching=2,3"], ["answers.systems=[canopy, vanilla]"])
+    with open(os.devnull, "w") as nowhere:
+        console = Console(file=nowhere, record=True, width=200)
+        same, other = run_points(work.root, points, console)
+        told = console.export_text()
+        again = run_points(work.root, points, console)
+    assert set(same.ran) == {"answers@tiny", "report"}
+    assert set(other.ran) == {*DATA, *MODEL, *RESULTS} - {"benchmark@tiny", "corpus", "item_index", "registered_model"} and [s.ran for s in again] == [{}, {}]
+    counts = [tuple(map(int, re.search(r"f0: (\d+) of (\d+) nodes encoded", line).groups())) for line in told.splitlines() if " f0: " in line]
+    assert counts[-1][1] > counts[-1][0] > 0  # the regions that both hierarchies have are not encoded again
+    values = {r["value"]: r for r in compare(points).rows if r["system"] == "vanilla" and r["setting"] == "unified"}
+    assert set(values) == {"branching = 2", "branching = 3"} and values["branching = 3"]["difference"].difference == 0.0  # whole items have no branches
+    assert all(p.is_file() for p in write_comparison(points, compare(points)))
 
 
 def test_the_same_comes_back(work: Work) -> None:

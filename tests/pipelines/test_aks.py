@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +12,7 @@ from canopy.llm.roles import Trace
 from canopy.media.videos import frame_times
 from canopy.pipelines.aks import Aks, select_frames
 from tests.llm.scripted_server import ScriptedServer
-from tests.pipelines.conftest import Shelf
+from tests.pipelines.served import Shelf
 
 LAUNCH = Question("q3", "tiny", "When does the rocket leave the pad?")
 
@@ -48,7 +45,7 @@ def test_a_peak_gets_all_frames_and_a_flat_stretch_one_each_half() -> None:
         select_frames(scores, 0)
 
 
-def test_what_is_shown_are_the_chosen_frames_in_the_segments_they_lie_in(shelf: Shelf, run: Callable[..., Any]) -> None:
+def test_what_is_shown_are_the_chosen_frames_in_the_segments_they_lie_in(shelf: Shelf) -> None:
     with ScriptedServer() as server:
         tools, trace = shelf.tools(server), Trace()
         result = Aks(3, 4).answer(LAUNCH, tools, trace)
@@ -62,8 +59,8 @@ def test_what_is_shown_are_the_chosen_frames_in_the_segments_they_lie_in(shelf: 
     assert others and all((e.lo, e.hi) == (0, shelf.library.leaves(e.item_id).count) for e in others)
 
 
-def test_a_short_video_is_shown_with_all_its_frames(run: Callable[..., Any]) -> None:
+def test_a_short_video_is_shown_with_all_its_frames(shelf: Shelf) -> None:
     with ScriptedServer() as server:
-        result, _ = run("aks", server, question=LAUNCH)
+        result, _ = shelf.answer("aks", server, question=LAUNCH)
     shown = [s for s in result.shown if s.modality == "video"]
     assert [s.times for s in shown] == [tuple(frame_times(0, 150))] and (shown[0].lo, shown[0].hi) == (0, 5)

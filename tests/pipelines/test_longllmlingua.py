@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from canopy.errors import DataError
 from canopy.pipelines.local_models import hold_model
 from canopy.pipelines.longllmlingua import SETTINGS, CachedModel, compress, load_compressor
 from tests.llm.scripted_server import ScriptedServer
-from tests.pipelines.conftest import Shelf
+from tests.pipelines.served import Shelf
 from tests.tiny_baselines import CORPUS, build_causal
 
 pytest.importorskip("llmlingua")
@@ -45,6 +44,7 @@ def test_lists_of_keys_and_values_go_in_and_come_out(compressor: Any) -> None:
     assert len(rest.past_key_values) == 2 and rest.past_key_values[0][0].shape == (1, 2, ids.shape[1], 4)
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_without_the_wrapper_the_package_fails_on_this_transformers(shelf: Shelf) -> None:
     """If this fails, the package has caught up and `CachedModel` may go."""
     bare = load_compressor(shelf.models["longllmlingua"])
@@ -75,9 +75,9 @@ def test_words_of_users_are_never_evaluated_or_parsed(compressor: Any, capsys: p
     assert SETTINGS["context_budget"] == "+100"
 
 
-def test_the_system_reads_the_compressed_words(run: Callable[..., Any]) -> None:
+def test_the_system_reads_the_compressed_words(shelf: Shelf) -> None:
     with ScriptedServer() as server:
-        result, trace = run("longllmlingua", server)
+        result, trace = shelf.answer("longllmlingua", server)
         assert [c.role for c in trace.calls] == ["reader"] and len(result.shown) == 1
         assert result.shown[0].title == "" and result.shown[0].text == result.evidence[0].text
 

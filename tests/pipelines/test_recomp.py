@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,7 @@ from canopy.pipelines.base import find_systems
 from canopy.pipelines.local_models import hold_model
 from canopy.pipelines.recomp import DualEncoder, RecompExtractive, Summariser
 from tests.llm.scripted_server import ScriptedServer, words_of
-from tests.pipelines.conftest import ANSWERS, QUESTION, Shelf
-
-Run = Callable[..., Any]
+from tests.pipelines.served import ANSWERS, QUESTION, Shelf
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +41,7 @@ def test_scores_are_inner_products_of_mean_pooled_states_whatever_the_batch(shel
 
 def test_the_n_best_sentences_of_all_items_are_read(shelf: Shelf) -> None:
     with ScriptedServer() as server:
-        tools = shelf.tools(server)
+        tools = shelf.tools(server, models=shelf.models)
         kept = {n: RecompExtractive(4, n).answer(QUESTION, tools, Trace()) for n in (1, 3, 500)}
     assert [len(kept[n].evidence) for n in (1, 3)] == [1, 3] and all(e.hi - e.lo == 1 for e in kept[3].evidence)
     everything = [(e.item_id, e.lo) for e in kept[500].evidence]
@@ -52,15 +50,15 @@ def test_the_n_best_sentences_of_all_items_are_read(shelf: Shelf) -> None:
     assert {(e.item_id, e.lo) for e in kept[3].evidence} == {(e.item_id, e.lo) for e in best[:3]}
 
 
-def test_the_summary_is_shown_alone_and_an_empty_one_not_at_all(run: Run, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_is_shown_alone_and_an_empty_one_not_at_all(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedServer() as server:
-        result, _ = run("recomp-abstractive", server)
+        result, _ = shelf.answer("recomp-abstractive", server)
         writer = hold_model("recomp_abstractive", shelf.models, Summariser)
         expected, cut = writer.summarise(QUESTION.question, "\n".join(shelf.library.show(e).words() for e in _whole(result, shelf)))
         assert [s.text for s in result.shown] == [expected] * bool(expected) and result.notes.get("documents cut for the summariser", 0) == cut
         assert all(s.title == "" and s.modality == "text" for s in result.shown)
         monkeypatch.setattr(Summariser, "summarise", lambda self, question, documents: ("", False))
-        result, _ = run("recomp-abstractive", server)
+        result, _ = shelf.answer("recomp-abstractive", server)
         assert result.evidence == [] and result.notes == {"empty summary": 1} and "There is no evidence" in words_of(server.requests[-1])
 
 
@@ -76,7 +74,7 @@ def test_summaries_are_the_same_every_time_and_long_documents_are_told(shelf: Sh
     assert made[0] == made[1] and [m[1] for m in made] == [False, False, True]
 
 
-def test_a_model_that_is_absent_or_none_is_said_so(tmp_path: Path, shelf: Shelf, run: Run) -> None:
+def test_a_model_that_is_absent_or_none_is_said_so(tmp_path: Path, shelf: Shelf) -> None:
     (spec,) = find_systems(["recomp-extractive"])
     told = find_obstacles(spec, Situation(llm=True))
     assert len(told) == 1 and "answers.models.recomp_extractive is not set" in told[0] and "fangyuan/nq_extractive_compressor" in told[0]
@@ -86,17 +84,23 @@ def test_a_model_that_is_absent_or_none_is_said_so(tmp_path: Path, shelf: Shelf,
     found = find_models({"recomp_extractive": "models"}, tmp_path)
     assert find_obstacles(spec, Situation(models=found)) == []
     with pytest.raises(DataError, match=r"answers.models.recomp_extractive: .*models: cannot be loaded"):
-        RecompExtractive(4).answer(QUESTION, shelf.tools(None) if not found else _with(shelf, found), Trace())
+        RecompExtractive(4).answer(QUESTION, shelf.tools(models=found), Trace())
     with pytest.raises(DataError, match="generates, not an encoder"):
         hold_model("recomp_extractive", {"recomp_extractive": shelf.models["recomp_abstractive"]}, DualEncoder)
+    with pytest.raises(DataError, match=r"weights that .* needs are not in it"):
+        hold_model("recomp_abstractive", {"recomp_abstractive": _without_a_weight(shelf.models["recomp_abstractive"], tmp_path / "lacking")}, Summariser)
     with pytest.raises(DataError, match="evaluate --list"):
         hold_model("recomp_extractive", {}, DualEncoder)
 
 
-def _with(shelf: Shelf, models: dict[str, Path]) -> Any:
-    tools = shelf.tools()
-    tools.models = models
-    return tools
+def _without_a_weight(whole: Path, folder: Path) -> Path:
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(whole, folder)
+    weights = load_file(folder / "model.safetensors")
+    del weights["encoder.final_layer_norm.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    return folder
 
 
 def test_sizes_are_named_for_the_budget_figures() -> None:

@@ -63,6 +63,7 @@ STARTS = {("gold_spans", "benchmark"): "item ids are unique", ("training_instanc
           ("node_embeddings", "corpus"): "item ids are unique", ("node_embeddings", "gold_spans"): "one split a question",
           ("node_embeddings", "node_embeddings"): "gold items are in the corpus", ("evaluation", "benchmark"): "gold spans lie inside their items",
           ("evaluation", "gold_spans"): "fragments lie inside their items", ("evaluation", "training_instances"): "instances are unique",
+          ("answers", "benchmark"): "question ids are unique", ("answers", "gold_spans"): "one split a question",
           ("report", "gold_spans"): "one split a question"}
 
 
@@ -79,7 +80,7 @@ def test_a_stage_that_is_run_alone_stops_at_a_broken_input(stage: str, suite: st
     else:
         BREAKS[suite, STARTS[stage, suite]][0](rows)
     paths = write(rows, tmp_path)
-    one = stage in ("gold_spans", "training_instances", "evaluation")
+    one = stage in ("gold_spans", "training_instances", "evaluation", "answers")
     with pytest.raises(ValidationFailed) as caught:
         load_stage(stage)(CONFIG, paths, NullTracker(), RuleValidator(), benchmark="made" if one else None)
     folder = {"corpus": "data/corpus", "node_encoder": "data/training_instances/made", "node_embeddings": "data/gold_spans/made"}

@@ -10,14 +10,17 @@ from canopy.llm.plain.words import names, quoted
 Kind = Literal["verdict", "choice", "person", "place", "time", "number", "other"]
 _AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)"
 _VERDICT = re.compile(rf"^{_AUXILIARY}\b", re.I)
-_PERSON = re.compile(r"\b(who|whom|whose|(?:which|what) (?:\w+ ){0,3}?(?:actor|actress|author|singer|person|man|woman|player|director|president|king|queen|politician|"
-                     r"artist|writer|musician|composer|scientist|coach|driver|character|athlete|founder))\b", re.I)
-_PLACE = re.compile(r"\b(where|(?:which|what) (?:\w+ ){0,3}?(?:city|town|country|state|place|location|county|province|region|continent|island|village|river|"
-                    r"venue|stadium|capital|borough|district|neighborhood|nation))\b", re.I)
-_TIME = re.compile(r"\b(when|(?:which|what) (?:\w+ ){0,3}?(?:year|date|day|month|decade|century|season|birthday)|birthday|birth ?date|date of birth)\b", re.I)
-_NUMBER = re.compile(r"\b(how (?:many|much|old|tall|long|far|large|big|high|deep|fast|heavy|wide|often)|(?:which|what) (?:is|are|was|were|'s) the "
-                     r"(?:total |average |current |highest |lowest )?(?:number|amount|population|percentage|percent|height|length|area|price|cost|rate|value|sum|ratio|size|"
-                     r"capacity|distance|change|difference|difference)|(?:which|what) (?:percentage|percent|number|amount|population))\b", re.I)
+_ASKS = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how)\b", re.I)
+# Up to three words between "what" and the noun that it asks for, none of them a verb: "what famous American author", not "what did the author".
+_GAP = rf"(?:(?!{_AUXILIARY}\b)[\w'-]+ ){{0,3}}?"
+_PERSON = re.compile(rf"(?:who|whom|whose)\b|(?:what|which) {_GAP}(?:actor|actress|author|singer|songwriter|person|man|woman|player|director|president|king|queen|"
+                     r"politician|artist|writer|musician|composer|scientist|coach|driver|character|athlete|founder|footballer|poet|painter|rapper|dj)\b", re.I)
+_PLACE = re.compile(rf"where\b|(?:what|which) {_GAP}(?:city|town|country|state|place|location|county|province|region|continent|island|village|river|venue|stadium|"
+                    r"capital|borough|district|neighborhood|nation)\b", re.I)
+_TIME = re.compile(rf"when\b|(?:what|which) {_GAP}(?:year|date|day|month|decade|century|season|birthday)\b|what (?:is|was) (?:\w+ ){{0,3}}?(?:birthday|date)\b", re.I)
+_NUMBER = re.compile(rf"how (?:many|much|old|tall|long|far|large|big|high|deep|fast|heavy|wide|often)\b|(?:what|which) {_GAP}(?:number|amount|population|percentage|"
+                     r"percent|age)\b|(?:what|which) (?:is|are|was|were) the (?:[\w'-]+ ){0,2}?(?:number|amount|population|percentage|percent|height|length|area|price|cost|"
+                     r"rate|value|sum|ratio|size|capacity|distance|change|difference|average|total)\b", re.I)
 _SEVERAL = re.compile(r"\b(?:list|name all|names of|(?:which|what)(?: \w+){0,2} (?:\w+s) (?:are|were|have|did|do)|(?:which|what) are|who are|who were|respectively|respective)\b", re.I)
 _OR = re.compile(r"(?:,|:|\?)?\s+or\s+", re.I)
 _LATE = re.compile(r"\b(later|younger|youngest|latest|last|more recent\w*|newer|newest|after)\b", re.I)
@@ -26,18 +29,24 @@ _MORE = re.compile(r"\b(more|most|larger|largest|bigger|biggest|higher|highest|t
 _LESS = re.compile(r"\b(fewer|fewest|less|least|smaller|smallest|lower|lowest|shorter|shortest)\b", re.I)
 
 
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (("number", _NUMBER), ("time", _TIME), ("place", _PLACE), ("person", _PERSON))
+
+
 def kind_of(question: str) -> Kind:
-    """The kind of answer asked for; a question that names its alternatives (``A or B``) is a ``choice``."""
+    """The kind of answer asked for; a question that names its alternatives (``A or B``) is a ``choice``.
+
+    Where the question does not begin with a question word (or one within three words: ``In what year ...``), its last one asks: ``... died in what year?``.
+    """
     said = question.strip()
     if alternatives(said):
         return "choice"
     if _VERDICT.match(said):
         return "verdict"
-    firsts = [(m.start(), kind) for kind, pattern in _KINDS if (m := pattern.search(said))]
-    return min(firsts)[1] if firsts else "other"
-
-
-_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (("number", _NUMBER), ("time", _TIME), ("place", _PLACE), ("person", _PERSON))
+    asks = list(_ASKS.finditer(said))
+    if not asks:
+        return "other"
+    asking = asks[0] if len(said[:asks[0].start()].split()) <= 3 else asks[-1]
+    return next((kind for kind, pattern in _KINDS if pattern.match(said, asking.start())), "other")
 
 
 def asks_for_several(question: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from canopy.llm.plain.asking import Kind
 from canopy.llm.plain.sentences import Sentence
-from canopy.llm.plain.words import STOP, names, quoted, words
+from canopy.llm.plain.words import OF, STOP, names, quoted, words
 
 _MONTH = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 _DATE = re.compile(rf"\b(?:{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,\s?\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s,?\d{{4}})?|{_MONTH}\s\d{{4}}|"
@@ -65,17 +65,12 @@ def _spans(text: str, kind: Kind) -> Iterator[Candidate]:
                 yield Candidate(m.group().strip(), m.start(), 0.3 if re.fullmatch(r"(?:1[5-9]|20)\d\d", m.group()) else fit)
         return
     at = 0
-    for name in [*quoted(text), *names(text)]:
+    for name in [*quoted(text), *names(text, OF)]:
         where = text.find(name, at) if text.find(name, at) >= 0 else text.find(name)
         fit = fit_of(name, kind)
-        if kind == "place" and _BEFORE_PLACE.search(text[:where]):
+        if kind == "place" and _BEFORE_PLACE.search(text[max(0, where - 12):where]):
             fit = min(1.0, fit + 0.2)
         yield Candidate(name, where, fit)
-        parts = re.split(r"\s+and\s+|,\s+", name)
-        if len(parts) > 1:
-            for part in parts:
-                if len(part) > 2:
-                    yield Candidate(part, text.find(part, where), fit * 0.9)
     if kind == "other":
         yield from _phrases(text)
 

@@ -13,11 +13,11 @@ from canopy.items import Question
 from canopy.llm.plain.asking import Kind, alternatives, asks_for_several, direction_of, kind_of
 from canopy.llm.plain.candidates import LONGEST, Candidate, amounts, find_candidates, years
 from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
-from canopy.llm.plain.words import content, names, quoted, stem, words
+from canopy.llm.plain.words import bare_title, content, names, quoted, stem, words
 from canopy.llm.roles import Reply, Shown, Trace
 
 # What a candidate's score is made of.
-WEIGHTS = {"likeness": 1.0, "overlap": 0.6, "fit": 0.5, "near": 0.25, "column": 0.8, "votes": 0.1, "linked": 0.15, "title": -0.1, "early": 0.1, "asked": -0.5}
+WEIGHTS = {"likeness": 1.0, "overlap": 0.6, "fit": 0.5, "near": 0.25, "column": 0.8, "votes": 0.1, "linked": 0.15, "title": -0.1, "early": 0.1, "asked": -0.5, "rest": 0.5, "hop": 0.3}
 # Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there decides, never what it says.
 _MAY_LIST = frozenset({"modalities", "answer_type", "list"})
 
@@ -144,7 +144,10 @@ def featured(question: str, kind: Kind, sentences: Sequence[Sentence], scores: n
     """Candidates with the features of ``WEIGHTS``; spans that only repeat the question are none."""
     asked, said = content(question), f" {' '.join(words(question))} "
     overlaps = [_share(asked, content(s.full)) for s in sentences]
-    titles = [s.title.lower() for s in sentences if s.title]
+    best = int(np.argmax(scores))
+    rest, lead = asked - content(sentences[best].full), sentences[best].text.lower()
+    hops = [float(len(s.title) > 3 and s.title != sentences[best].title and bare_title(s.title).lower() in lead) for s in sentences]
+    pages = {" ".join(words(bare_title(s.title))) for s in sentences if s.title}
     spots = {n: [m.start() for m in re.finditer(r"\w+", s.text) if stem(m.group().lower()) in asked] for n, s in enumerate(sentences)}
     votes: dict[str, set[int]] = {}
     rows: list[tuple[Candidate, int, float]] = []
@@ -167,8 +170,9 @@ def featured(question: str, kind: Kind, sentences: Sequence[Sentence], scores: n
         gap = min((min(abs(c.at - p), abs(c.at + len(c.text) - p)) for p in spots[n]), default=200)
         out.append((c, n, {
             "likeness": float(scores[n]), "overlap": overlaps[n], "fit": c.fit, "near": 1.0 / (1.0 + gap / 20.0), "column": _share(content(c.column), asked) if c.column else 0.0,
-            "votes": min(3, len(votes[key]) - 1) / 3.0, "linked": float(any(key == " ".join(words(t)) for t in titles if t != sentences[n].title.lower())),
-            "title": float(c.text == sentences[n].title), "early": 1.0 / (1.0 + sentences[n].region), "asked": repeated}))
+            "votes": min(3, len(votes[key]) - 1) / 3.0, "linked": float(key in pages and c.text != sentences[n].title),
+            "title": float(c.text == sentences[n].title), "early": 1.0 / (1.0 + sentences[n].region), "asked": repeated,
+            "rest": _share(rest, content(sentences[n].full)), "hop": hops[n]}))
     return out
 
 

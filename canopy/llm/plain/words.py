@@ -11,7 +11,8 @@ STOP = frozenset(_WORD.findall(
     "where why how that this these those it its as than then both either between into during after before about over under not no so such same also there their "
     "they he she his her him them we our you your i my me us one two first out up more most other another any all each can could will would shall should may might "
     "must s t named called name"))
-_CONNECT = frozenset({"&", *_WORD.findall("of the and de la le du di da del der den von van in for on at to y")})
+OF = frozenset({"&", *_WORD.findall("of the de la le du di da del der den von van y")})
+CONNECTING = OF | {"and", "in", "for", "on", "at", "to"}
 _TOKEN = re.compile(r"[^\W_](?:[\w'’.&/-]*\w)?\.?", re.UNICODE)
 _QUOTED = re.compile(r"\"([^\"\n]{2,120})\"|“([^”\n]{2,120})”|``([^'`\n]{2,120})''")
 _ENDINGS = ("ingly", "edly", "ings", "ing", "ies", "ied", "ers", "ors", "est", "es", "ed", "er", "or", "ly", "s")
@@ -43,10 +44,10 @@ def bare_title(title: str) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def names(text: str) -> tuple[str, ...]:
+def names(text: str, connecting: frozenset[str] = CONNECTING) -> tuple[str, ...]:
     """Capitalised spans and numbers in their order: ``University of Oxford``, ``1945``, ``Kiss and Tell``.
 
-    Tokens that begin with a capital or a digit, side by side or joined by a connecting word (of, the, and, von ...). A function word in front, such as
+    Tokens that begin with a capital or a digit, side by side or joined by one or two ``connecting`` words. A function word in front, such as
     the first word of a sentence, is dropped. Text without capitals has no names but its numbers.
     """
     out: list[str] = []
@@ -73,7 +74,7 @@ def names(text: str) -> tuple[str, ...]:
             pending.clear()
             if token.endswith(".") and len(token) > 3:  # the end of a sentence, not an initial
                 close()
-        elif span and len(pending) < 2 and token.lower() in _CONNECT:
+        elif span and len(pending) < 2 and token.lower() in connecting:
             pending.append(token)
         elif span:
             close()

@@ -22,7 +22,7 @@ from canopy.evaluation.budgets import (
 from canopy.evaluation.systems import lay_out
 from canopy.folded import Folded
 from canopy.items import Question
-from tests.pipelines.conftest import Shelf, shelf  # noqa: F401
+from tests.pipelines.served import Shelf
 
 QUESTIONS = [Question("q1", "tiny", "Who shared the Nobel Prize in Physics in 1903?", ("Marie Curie",)),
              Question("q2", "tiny", "Which gas boils at 119.9 kelvin?", ("Krypton",)), Question("q3", "tiny", "Is it so?", ("yes",))]
@@ -30,7 +30,7 @@ GOLD = [{"question_id": "q1", "item_id": "tiny/curie", "group": 0, "fragments": 
         {"question_id": "q2", "item_id": "tiny/elements", "group": 0, "fragments": [3], "coverage": "located"}]
 
 
-def measured(shelf: Shelf, setting: str, answers: Answers = Answers(k=3)) -> list[dict[str, Any]]:  # noqa: F811
+def measured(shelf: Shelf, setting: str, answers: Answers = Answers(k=3)) -> list[dict[str, Any]]:
     def held(item_id: str) -> Any:
         return shelf.library.item(item_id), shelf.library.leaves(item_id)
 
@@ -45,7 +45,7 @@ def pick(rows: Sequence[dict[str, Any]], name: str, scorer: str = "f_theta") -> 
 
 
 @pytest.mark.parametrize("setting", ["gold", "unified"])
-def test_curves_run_from_nothing_to_everything(shelf: Shelf, setting: str) -> None:  # noqa: F811
+def test_curves_run_from_nothing_to_everything(shelf: Shelf, setting: str) -> None:
     rows = measured(shelf, setting)
     asked = {"gold": {"q1", "q2"}, "unified": {"q1", "q2", "q3"}}[setting]
     assert {r["question_id"] for r in rows} == asked and {r["setting"] for r in rows} == {setting}
@@ -57,12 +57,12 @@ def test_curves_run_from_nothing_to_everything(shelf: Shelf, setting: str) -> No
         for name in ("flat-leaf", "any-level", "near-best", "flat-all"):
             of = [r for r in pick(rows, name) if r["question_id"] == q]
             assert all(a["tokens"] <= b["tokens"] and (a["gold_recall"] or 0) <= (b["gold_recall"] or 0) for a, b in zip(of, of[1:], strict=False) if name != "any-level"), name
-            assert all(0 < r["tokens"] for r in of)
+            assert all(r["tokens"] > 0 for r in of)
     if setting == "unified":
         assert all(r["gold_recall"] is None for r in rows if r["question_id"] == "q3")
 
 
-def test_every_compressor_is_there_once_and_words_score_leaves_alone(shelf: Shelf) -> None:  # noqa: F811
+def test_every_compressor_is_there_once_and_words_score_leaves_alone(shelf: Shelf) -> None:
     made = list_compressors(("f0", "f_theta"), Answers())
     assert len({(c.name, c.scorer, str(c.size)) for c in made}) == len(made)
     assert sum(c.name == "canopy" for c in made) == 2 and sum(c.name == "canopy-lookahead" for c in made) == 2 * len(MARGINS)

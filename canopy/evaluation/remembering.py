@@ -1,0 +1,47 @@
+"""A reader without a language model that reads the same evidence once: many systems show the same regions for the same question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from canopy.items import Question
+from canopy.llm.roles import Reader, Reply, Shown, Trace
+
+REMEMBERED = "remembered"  # seconds of a trace that passed when the same evidence was read first
+_KEPT_COUNTS = 500_000
+
+
+class RememberingReader:
+    """See `canopy.llm.roles.Reader`. What a reading took, and what it noted, is told again with its reply.
+
+    A language model's replies are kept by its client instead, where they outlive the run.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader, self.name, self.sees_media = reader, reader.name, reader.sees_media
+        self._replies: dict[tuple[str, tuple[Shown, ...]], tuple[Reply, dict[str, int], float]] = {}
+        self._counts: dict[str, int] = {}
+
+    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+        """The reply of the first time."""
+        key = (question.id, tuple(evidence))
+        held = self._replies.get(key)
+        if held is None:
+            own, started = Trace(), time.perf_counter()
+            reply = self._reader.read(question, evidence, own)
+            self._replies[key] = held = (reply, own.notes, time.perf_counter() - started)
+        else:
+            trace.spend(REMEMBERED, held[2])
+        for what, times in held[1].items():
+            trace.note(what, times)
+        return held[0]
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Length of each text; each is counted once."""
+        missing = list(dict.fromkeys(t for t in texts if t not in self._counts))
+        if len(self._counts) + len(missing) > _KEPT_COUNTS:
+            self._counts.clear()
+            missing = list(dict.fromkeys(texts))
+        self._counts.update(zip(missing, self._reader.count_tokens(missing), strict=True))
+        return [self._counts[t] for t in texts]
