@@ -96,7 +96,7 @@ def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_pa
 
     bad = (documents / "questions.jsonl").read_text()
     try:
-        (documents / "questions.jsonl").write_text(bad.replace('"gold"', '"gold" oops', 3))
+        (documents / "questions.jsonl").write_text(bad.replace('"gold"', '"gold" oops', 8))
         done = canopy("run", "--workspace", str(folder))
         assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr and "questions.jsonl" in done.stderr, done.stderr
     finally:
