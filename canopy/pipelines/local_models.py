@@ -46,7 +46,8 @@ def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -
 
 
 def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
-    """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the GPU where there is one.
+    """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the GPU where there is one
+    (in the checkpoint's own precision; else in float32).
 
     Nothing is fetched, and no code that a folder brings along is run. ValueError where weights are missing.
     """
@@ -61,9 +62,10 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model, found = getattr(transformers, kind).from_pretrained(folder, local_files_only=True, trust_remote_code=False, dtype=torch.float32,
-                                                                   output_loading_info=True)
+        model, found = getattr(transformers, kind).from_pretrained(folder, local_files_only=True, trust_remote_code=False,
+                                                                   dtype="auto" if device == "cuda" else torch.float32, output_loading_info=True)
     finally:
         logging.set_verbosity(verbosity)
         if shown:
@@ -71,7 +73,7 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     # What a checkpoint lacks is filled with random numbers: only a pooler may be, which nothing here uses.
     if lacking := sorted(k for k in found["missing_keys"] if "pooler" not in k):
         raise ValueError(f"{len(lacking)} of the weights that {type(model).__name__} needs are not in it, such as {lacking[0]}")
-    return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    return tokenizer, model.eval().to(device)
 
 
 def clean(text: str) -> str:

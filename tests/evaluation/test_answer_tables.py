@@ -52,6 +52,8 @@ def test_means_differences_and_changes_are_those_of_the_rows(tmp_path: Path) -> 
     assert told["canopy"]["change_tokens"].difference == pytest.approx(sum(r["tokens"] for r in mine) / sum(r["tokens"] for r in whole) - 1)
     later = sum(r["follow_up_retrieved"] for r in mine)
     assert told["canopy"]["duplicate_share"].difference == pytest.approx(sum(r["duplicates"] for r in mine) / later)
+    spent = {r["system"]: r for r in cost_table(view).rows}
+    assert spent["canopy"]["pruned"].difference == pytest.approx(7 / 8) and spent["canopy"]["kept_share"].difference == pytest.approx(np.mean([r["tokens"] for r in mine]) / 1000)
     assert told["vanilla"].get("difference") is None and "calls" not in {c.key for c in table.columns}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canopy.items import Question
@@ -17,6 +17,7 @@ from tests.pipelines.served import Shelf
 LAUNCH = Question("q3", "tiny", "When does the rocket leave the pad?")
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=200), st.integers(1, 70), st.sampled_from([0.0, 0.3, 0.8]))
 def test_at_least_one_frame_and_at_most_m(scores: list[float], m: int, peak: float) -> None:
     chosen = select_frames(np.array(scores), m, peak)
@@ -27,6 +28,7 @@ def test_at_least_one_frame_and_at_most_m(scores: list[float], m: int, peak: flo
         assert len(chosen) == m
 
 
+@settings(deadline=None)
 @given(st.integers(1, 300), st.integers(1, 40), st.floats(-1, 1))
 def test_equal_scores_spread_the_frames_over_the_time(n: int, m: int, score: float) -> None:
     chosen = select_frames(np.full(n, score), m)

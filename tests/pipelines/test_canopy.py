@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from canopy.config import Answers, Options
 from canopy.items import Evidence
-from canopy.llm.roles import Trace
+from canopy.llm.roles import Shown, Trace
 from canopy.pipelines.base import Result, all_systems
 from canopy.pipelines.canopy import SYSTEMS, Canopy, is_stated, new_words
 from canopy.pipelines.compression import keep_whole, score_items, select_global_leaves
@@ -230,8 +230,9 @@ def test_an_answer_that_is_not_stated_is_read_again_from_the_whole(corpus: Corpu
 
 
 def test_stated_means_whole_words() -> None:
-    shown = [dataclasses.replace(s, text="The Blue Nile meets it.") for s in []]
-    assert is_stated(Result("no")) and not is_stated(Result("Nile", shown=shown))
+    shown = [Shown("tiny/nile", "text", "Rivers", 0, 1, "The Blue Nile meets it.")]
+    assert all(is_stated(Result(a, shown=shown)) for a in ("blue nile", "Rivers", "the Nile", "no", "C", ""))
+    assert not is_stated(Result("Blue Ni", shown=shown)) and not is_stated(Result("Nile"))
 
 
 def test_frames_by_score_are_as_many_in_all(corpus: Corpus) -> None:
@@ -244,7 +245,7 @@ def test_frames_by_score_are_as_many_in_all(corpus: Corpus) -> None:
     for part, s in zip(parts, dense, strict=True):
         assert list(s.times) == sorted(set(s.times)) and all(30 * part.lo < t < 30 * part.hi for t in s.times)
     own = dataclasses.replace(parts[0], times=(7.0,))  # a system that chose frames keeps them
-    assert [len(s.times) for s in show_regions([own, *parts[1:]], tools, Options(frame_density=True))][0] == 1
+    assert show_regions([own, *parts[1:]], tools, Options(frame_density=True))[0].times == (7.0,)
     assert [s.times for s in show_regions(parts[:1], tools, Options(frame_density=True))] == [clocked[0].times]
 
 

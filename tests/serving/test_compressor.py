@@ -77,6 +77,18 @@ def test_another_branching_encodes_anew_then_remembers(compressor: Compressor) -
     assert max(r.depth for r in first.items[0].regions) == 1
 
 
+def test_the_rule_is_each_job_s_own(compressor: Compressor) -> None:
+    ids = tuple(i.id for i in tiny_model.ITEMS)
+    jobs = [CompressJob(ASK, ids), CompressJob(ASK, ids, rule="lookahead"), CompressJob(ASK, ids, rule="lookahead", margin=2.0), CompressJob(ASK, ids)]
+    parent, ahead, whole, again = compressor.run(jobs)
+    assert parent.items == again.items and [compressor.run([j])[0].items for j in jobs] == [parent.items, ahead.items, whole.items, again.items]
+    assert all([r.depth for r in e.regions] == [0] and e.tokens_after == e.tokens_before for e in whole.items)  # nothing beats an item by 2
+    # Below every region of the paper's rule looking ahead keeps something, and here it goes deeper somewhere.
+    spans = [[[r.fragments for r in e.regions] for e in outcome.items] for outcome in (parent, ahead)]
+    assert all(any(a <= lo and hi <= b for lo, hi in deep) for flat, deep in zip(*spans, strict=True) for a, b in flat) and spans[0] != spans[1]
+    assert decode_job(encode_job(jobs[2])) == jobs[2]
+
+
 def test_answers_do_not_depend_on_the_batch(compressor: Compressor) -> None:
     jobs = [CompressJob(f"{ASK} {n}" * (1 + n), ("tiny/nile", "tiny/curie"), (tiny_model.ITEMS[n],)) for n in range(4)]
     alone = [compressor.run([j])[0] for j in jobs]

@@ -29,6 +29,12 @@ def test_a_person_asks_and_sees_what_is_kept(serve: Callable, bundle: Path) -> N
         page.wait_for_selector("#items article")
         assert "tokens kept" in page.inner_text("#tokens")
         assert page.locator("#items .fragment.kept").count() >= 1
+        page.select_option("#rule", "lookahead")
+        with page.expect_request("**/compress") as asked:
+            page.click("#go")
+        assert asked.value.post_data_json["rule"] == "lookahead"
+        page.wait_for_selector("#go:not([disabled])")
+        assert page.is_hidden("#error") and page.locator("#items article").count() >= 1
         page.fill("#question", " ")
         page.click("#go")
         page.wait_for_selector("#error:not([hidden])")

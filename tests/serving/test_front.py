@@ -28,6 +28,15 @@ def test_empty_lists_are_not_a_retrieval(given: dict[str, Any]) -> None:
     assert CompressRequest(question="What?", item_ids=["a"], items=[]).item_ids == ["a"]
 
 
+def test_the_rule_and_its_margin() -> None:
+    assert CompressRequest(question="What?").margin_used() == 0.0 and CompressRequest(question="What?", rule="lookahead").margin_used() == 0.01
+    assert CompressRequest(question="What?", rule="lookahead", margin=0).margin_used() == 0.0
+    for wrong, says in (({"margin": 0.1}, "belongs to the rule `lookahead`"), ({"rule": "best"}, "rule"), ({"rule": "lookahead", "margin": -1}, "margin"),
+                        ({"rule": "lookahead", "margin": float("nan")}, "margin")):
+        with pytest.raises(ValidationError, match=says):
+            CompressRequest(question="What?", **wrong)
+
+
 @pytest.mark.parametrize("catches", [True, False])
 def test_chunked_body_over_the_bound_gets_413_whatever_the_app_makes_of_it(catches: bool) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
