@@ -18,7 +18,7 @@ COLD_QUESTIONS = 3  # enough for a mean; every one of them encodes all nodes of 
 
 
 def time_retrieval(bench: Workbench, setting: str, k: int, branching: int, segment_seconds: float) -> dict[str, float]:
-    """Mean seconds a question of each step of retrieval and refinement, over the first few test questions.
+    """Mean seconds a question of each step of retrieval and refinement, over the first few test questions, on one thread.
 
     Returns
     -------

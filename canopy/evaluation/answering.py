@@ -16,7 +16,7 @@ from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
 from canopy.evaluation.answer_gold import AnswerGold, Places, build_gold
-from canopy.evaluation.remembering import RememberingReader
+from canopy.evaluation.remembering import RememberingCritic, RememberingReader
 from canopy.folded import ITEMS, NEAR, Folded, read_folded
 from canopy.hierarchy.leaves import Leaves
 from canopy.index.item_index import ItemIndex
@@ -196,7 +196,7 @@ def _connect(language: Language, seeds: Sequence[int], paths: Paths, encoder: Tr
 
     roles = connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), seeds[0])
     if roles.kind == "plain":
-        roles = replace(roles, reader=RememberingReader(roles.reader))
+        roles = replace(roles, reader=RememberingReader(roles.reader), critic=RememberingCritic(roles.critic))
     drawn = roles.kind == "llm" and language.temperature > 0
     others = {s: connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), s) for s in seeds[1:]} if drawn else {}
     return Reading(roles.reader.name, roles.label, roles.kind, drawn, {seeds[0]: roles, **others})

@@ -1,4 +1,4 @@
-"""A reader without a language model that reads the same evidence once: many systems show the same regions for the same question."""
+"""Roles without a language model that look at the same evidence once: many systems show the same regions for the same question."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from canopy.items import Question
-from canopy.llm.roles import Reader, Reply, Shown, Trace
+from canopy.llm.roles import Critic, Memory, Reader, Reply, Shown, Trace, Verdict
 
 REMEMBERED = "remembered"  # seconds of a trace that passed when the same evidence was read first
 _KEPT_COUNTS = 500_000
@@ -45,3 +45,24 @@ class RememberingReader:
             missing = list(dict.fromkeys(texts))
         self._counts.update(zip(missing, self._reader.count_tokens(missing), strict=True))
         return [self._counts[t] for t in texts]
+
+
+class RememberingCritic:
+    """See `canopy.llm.roles.Critic`. A judgement with a memory of rounds before is made anew."""
+
+    def __init__(self, critic: Critic) -> None:
+        self._critic = critic
+        self._verdicts: dict[tuple[str, tuple[Shown, ...]], tuple[Verdict, dict[str, int]]] = {}
+
+    def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
+        """The verdict of the first time."""
+        if memory is not None:
+            return self._critic.judge(question, evidence, memory, trace)
+        key = (question, tuple(evidence))
+        held = self._verdicts.get(key)
+        if held is None:
+            own = Trace()
+            self._verdicts[key] = held = (self._critic.judge(question, evidence, None, own), own.notes)
+        for what, times in held[1].items():
+            trace.note(what, times)
+        return held[0]

@@ -6,10 +6,8 @@ import hashlib
 import json
 import os
 import re
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -17,27 +15,21 @@ import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
 from canopy.config import Config
-from canopy.errors import CanopyError, DataError, ServerError
-from canopy.evaluation.answer_rows import ANSWER_SCHEMA, ROUND_SCHEMA, Scorekeeper, calls_of, seconds_of
+from canopy.errors import CanopyError
+from canopy.evaluation.answer_processes import WORTHWHILE, Answer, answer_in_processes, one_thread, usable_cores
+from canopy.evaluation.answer_rows import ANSWER_SCHEMA, ROUND_SCHEMA, calls_of
+from canopy.evaluation.answer_run import Run, prepare_run
 from canopy.evaluation.answer_summary import compare_systems, flat
 from canopy.evaluation.answer_timings import summarise_seconds, time_retrieval
-from canopy.evaluation.answering import Reading, Workbench, connect_readers, open_workbench
 from canopy.evaluation.budgets import measure_compression
 from canopy.evaluation.journal import Journal
-from canopy.evaluation.matrix import Cell, do_all, plan, sample_by_seed, settings_of
-from canopy.evaluation.official.base import official_metric
-from canopy.gold.selection import draw
-from canopy.items import Question
-from canopy.llm.roles import Trace
-from canopy.pipelines.availability import describe_needs, find_obstacles
-from canopy.pipelines.base import SystemSpec, all_systems, find_systems
+from canopy.evaluation.matrix import do_all, settings_of
+from canopy.pipelines.availability import describe_needs
+from canopy.pipelines.base import SystemSpec
 from canopy.progress import progress
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
-
-BySeed = Mapping[int, Sequence[str]]  # ids of the questions that each seed asks
-FACTS = frozenset({"hotpotqa", "two_wiki"})  # adapters whose official scores include supporting facts
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
@@ -55,36 +47,26 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     """
     assert benchmark is not None
     checks = check_inputs("answers", config, paths, validator, benchmark)
-    settings = config.answers
-    bench = open_workbench(config, paths, benchmark)
-    readers = connect_readers(config, paths, bench.f0)
-    wanted = find_systems(settings.systems) if settings.systems else list(all_systems().values())
-    obstacles = {name: {s.name: find_obstacles(s, bench.situation(r.kind == "llm")) for s in wanted} for name, r in readers.items()}
-    # Where a benchmark's own corpus is all there is, its rows are those of the unified corpus: the same items are searched.
-    searched = [s for s in settings.settings if s != "own" or not (bench.same_corpus and "unified" in settings.settings)]
-    cells = [c for r in readers.values() for c in plan([s for s in wanted if not obstacles[r.name][s.name]], r.name, searched, settings, drawn=r.drawn)]
-    ids = [q.id for q in bench.questions]
-    by_seed = sample_by_seed(ids, settings.seeds, (lambda seed: [q.id for q in draw(bench.questions, settings.questions, seed)]) if settings.questions else None)
-    tracker.log_params({"reader": ", ".join(r.label for r in readers.values()), "systems": len({c.spec.name for c in cells}), "settings": ", ".join(settings.settings),
-                        "k": settings.k, "rounds": settings.rounds, "questions": settings.questions or "all"})
-    metric = official_metric(config.benchmarks[benchmark].adapter)
-    keeper = Scorekeeper(metric, bench.gold, bench.places, config.benchmarks[benchmark].adapter in FACTS)
-    work = paths.work("answers")
-    journal = Journal(work / f"{benchmark}-{fingerprint(config, paths, benchmark)}.jsonl")
-    try:
-        _answer_all(cells, bench, readers, keeper, journal, by_seed, config, benchmark)
-        listed = describe_systems(wanted, obstacles, bench, readers, config, benchmark, metric, by_seed)
-        with replace_directory(paths.output("answers", benchmark)) as out:
-            rows, notes = _write(out, cells, bench, journal, by_seed, "own" in settings.settings and "own" not in searched)
-            write_json(out / "systems.json", listed)
-            write_json(out / "compression.json", _measure_compression(bench, readers, searched, by_seed, config))
-            result = _describe(rows, listed, notes, metric.PRIMARY, config)
-            result.checks = checks
-            write_summary(out, result)
-        _write_timings(paths.root / ".canopy" / "timings" / f"answers-{benchmark}.json", cells, bench, journal, config, tracker)
-        _forget_others(journal.path, benchmark)
-    finally:
-        journal.close()
+    with one_thread():
+        made = prepare_run(config, paths, benchmark)
+        settings = config.answers
+        tracker.log_params({"reader": ", ".join(r.label for r in made.readers.values()), "systems": len({c.spec.name for c in made.cells}),
+                            "settings": ", ".join(settings.settings), "k": settings.k, "rounds": settings.rounds, "questions": settings.questions or "all"})
+        journal = Journal(paths.work("answers") / f"{benchmark}-{fingerprint(config, paths, benchmark)}.jsonl")
+        try:
+            _answer_all(made, paths, journal)
+            listed = describe_systems(made)
+            with replace_directory(paths.output("answers", benchmark)) as out:
+                rows, notes = _write(out, made, journal)
+                write_json(out / "systems.json", listed)
+                write_json(out / "compression.json", _measure_compression(made))
+                result = _describe(rows, listed, notes, made.metric.PRIMARY, config)
+                result.checks = checks
+                write_summary(out, result)
+            _write_timings(paths.root / ".canopy" / "timings" / f"answers-{benchmark}.json", made, journal, tracker)
+            _forget_others(journal.path, benchmark)
+        finally:
+            journal.close()
     return result
 
 
@@ -108,91 +90,73 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     return seen.hexdigest()[:16]
 
 
-def _answer_all(cells: Sequence[Cell], bench: Workbench, readers: dict[str, Reading], keeper: Scorekeeper, journal: Journal,
-                by_seed: BySeed, config: Config, benchmark: str) -> None:
-    tools = {id(c): bench.tools(c.setting, readers[c.reader].roles(c.seeds), c.answers) for c in cells}
-    wanted = [(c, q) for c in cells for q in _asked(c, bench, by_seed)]
-    tasks = [(c, q) for c, q in wanted if c.key(q.id) not in journal]
-    total = len(wanted)
-    with progress(f"answers {benchmark}", total, "answers") as advance:
-        advance(total - len(tasks))
+def _answer_all(made: Run, paths: Paths, journal: Journal) -> None:
+    """Answer what the journal does not hold: over a server with as many threads as it takes, else here or, where there is enough to do, on all cores."""
+    wanted = [(n, q) for n, cell in enumerate(made.cells) for q in made.questions(cell)]
+    tasks = [(n, q) for n, q in wanted if made.cells[n].key(q.id) not in journal]
+    with progress(f"answers {made.benchmark}", len(wanted), "answers") as advance:
+        advance(len(wanted) - len(tasks))
 
-        def do(task: tuple[Cell, Question]) -> None:
-            cell, question = task
-            trace, started = Trace(), time.perf_counter()
-            try:
-                answer = cell.system.answer(question, tools[id(cell)], trace)
-                seconds = seconds_of(trace, time.perf_counter() - started)
-                row = keeper.measure(question, answer, tools[id(cell)], trace)
-            except CanopyError as e:
-                raise _stopped(e, cell, question, len(journal), benchmark) from e
-            except Exception as e:
-                e.add_note(f"{cell.spec.name} ({cell.setting}) on question {question.id}")
-                raise
-            journal.add(cell.key(question.id), {"row": row, "seconds": seconds})
+        def take(answer: Answer) -> None:
+            journal.add(*answer)
             advance(1)
 
-        do_all(tasks, do, config.language.concurrency if any(r.kind == "llm" for r in readers.values()) else 1)
+        cores, language = usable_cores(), made.config.language
+        try:
+            if not made.uses_server and made.config.encoder.kind == "minilm" and cores > 1 and len(tasks) >= WORTHWHILE:
+                answer_in_processes(made, paths, [(n, q.id) for n, q in tasks], take, cores)
+            else:
+                do_all(tasks, lambda task: take((made.cells[task[0]].key(task[1].id), made.answer(made.cells[task[0]], task[1]))),
+                       language.concurrency if made.uses_server else 1)
+        except CanopyError as e:
+            raise type(e)(f"{e}; {len(journal)} finished answers are kept, and the next run goes on from there") from e
 
 
-def _asked(cell: Cell, bench: Workbench, by_seed: BySeed) -> list[Question]:
-    """The questions that a cell answers, in the benchmark's order."""
-    drawn = {q for seed in cell.seeds for q in by_seed[seed]}
-    return [q for q in bench.questions if q.id in drawn]
-
-
-def _stopped(error: CanopyError, cell: Cell, question: Question, finished: int, benchmark: str) -> CanopyError:
-    kind = next(k for k in (ServerError, DataError, CanopyError) if isinstance(error, k))
-    return kind(f"answers@{benchmark}: {cell.spec.name} ({cell.setting}) stopped at question {question.id}: {error}; {finished} finished answers are kept, and "
-                "the next run goes on from there")
-
-
-def _measure_compression(bench: Workbench, readers: dict[str, Reading], searched: Sequence[str], by_seed: BySeed, config: Config) -> dict[str, Any]:
+def _measure_compression(made: Run) -> dict[str, Any]:
     """What compressors keep without a reader, in the first reader's tokens."""
-    settings = config.answers
-    roles, asked = next(iter(readers.values())).roles(settings.seeds), {i for drawn in by_seed.values() for i in drawn}
-    return measure_compression([bench.tools(s, roles, settings) for s in searched], [q for q in bench.questions if q.id in asked], bench.gold, bench.places,
+    config, bench, settings = made.config, made.bench, made.config.answers
+    roles, asked = next(iter(made.readers.values())).roles(settings.seeds), {i for drawn in made.by_seed.values() for i in drawn}
+    return measure_compression([bench.tools(s, roles, settings) for s in made.searched], [q for q in bench.questions if q.id in asked], bench.gold, bench.places,
                                resamples=config.evaluation.resamples, seed=settings.seeds[0], confidence=config.evaluation.confidence)
 
 
-def _write(out: Path, cells: Sequence[Cell], bench: Workbench, journal: Journal, by_seed: BySeed, copy_own: bool) -> tuple[list[dict[str, Any]], dict[str, int]]:
+def _write(out: Path, made: Run, journal: Journal) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Write both tables, a row group a cell; returns the answers' rows without their evidence, and counts for people."""
     kept, counts = [], dict.fromkeys(("cap_cut", "fallbacks", "calls"), 0)
     with pq.ParquetWriter(out / "answers.parquet", ANSWER_SCHEMA, compression="zstd") as answers, \
             pq.ParquetWriter(out / "rounds.parquet", ROUND_SCHEMA, compression="zstd") as rounds:
-        for cell in cells:
-            held = {q.id: journal.get(cell.key(q.id))["row"] for q in _asked(cell, bench, by_seed)}
-            for setting in (cell.setting, *(("own",) if copy_own and cell.setting == "unified" else ())):
+        for cell in made.cells:
+            held = {q.id: journal.get(cell.key(q.id))["row"] for q in made.questions(cell)}
+            for setting in (cell.setting, *(("own",) if made.copies_own and cell.setting == "unified" else ())):
                 columns = {**cell.columns, "setting": setting}
-                made = [{"question_id": q, **columns, "seed": seed, **cell.sizes, **held[q]} for seed in cell.seeds for q in by_seed[seed]]
-                answers.write_table(pa.Table.from_pylist([{k: v for k, v in r.items() if k != "steps"} for r in made], schema=ANSWER_SCHEMA))
+                told = [{"question_id": q, **columns, "seed": seed, **cell.sizes, **held[q]} for seed in cell.seeds for q in made.by_seed[seed]]
+                answers.write_table(pa.Table.from_pylist([{k: v for k, v in r.items() if k != "steps"} for r in told], schema=ANSWER_SCHEMA))
                 steps = [{"question_id": q, **columns, **step} for q in held for step in held[q]["steps"]]
                 rounds.write_table(pa.Table.from_pylist(steps, schema=ROUND_SCHEMA))
-                kept += [{k: v for k, v in r.items() if k not in ("steps", "evidence", "prediction")} for r in made]
+                kept += [{k: v for k, v in r.items() if k not in ("steps", "evidence", "prediction")} for r in told]
             counts["cap_cut"] += sum(r["cap_cut"] for r in held.values())
             counts["calls"] += sum(map(calls_of, held.values()))
             counts["fallbacks"] += sum(c["fallbacks"] for r in held.values() for c in r["calls"])
     return kept, counts
 
 
-def describe_systems(wanted: Sequence[SystemSpec], obstacles: dict[str, dict[str, list[str]]], bench: Workbench, readers: dict[str, Reading], config: Config,
-                     benchmark: str, metric: ModuleType, by_seed: BySeed) -> dict[str, Any]:
+def describe_systems(made: Run) -> dict[str, Any]:
     """What systems.json says: who read, what was asked, and of every system with which readers and in which settings it ran, or why not."""
-    settings = config.answers.settings
+    readers, settings, metric = made.readers, made.config.answers.settings, made.metric
 
     def describe(spec: SystemSpec) -> dict[str, Any]:
-        able, where = [n for n in readers if not obstacles[n][spec.name]], settings_of(spec, settings)
-        why = obstacles[next(iter(readers))][spec.name] if not able else [] if where else [f"not run in the settings asked for ({', '.join(settings)})"]
+        able, where = [n for n in readers if not made.obstacles[n][spec.name]], settings_of(spec, settings)
+        why = made.obstacles[next(iter(readers))][spec.name] if not able else [] if where else [f"not run in the settings asked for ({', '.join(settings)})"]
         return {"name": spec.name, "says": spec.says, "family": spec.family, "paper": spec.paper, "needs": describe_needs(spec), "ran": bool(able and where),
                 "readers": able, "settings": where if able else [], "why_not": why}
 
     return {
         "readers": [{"name": n, "label": r.label, "kind": r.kind} for n, r in readers.items()],
         "llm_free": all(r.kind == "plain" for r in readers.values()),
-        "metric": {"adapter": config.benchmarks[benchmark].adapter, "primary": list(metric.PRIMARY), "rules": metric.RULES},
-        "questions": {"test": len(bench.questions), "asked": {str(s): len(q) for s, q in by_seed.items()}},
-        "settings": list(settings), "own_is_unified": bench.same_corpus, "seeds": list(config.answers.seeds),
-        "systems": [describe(s) for s in wanted],
+        "metric": {"adapter": made.config.benchmarks[made.benchmark].adapter, "primary": list(metric.PRIMARY), "rules": metric.RULES},
+        "questions": {"test": len(made.bench.questions), "asked": {str(s): len(q) for s, q in made.by_seed.items()}},
+        "settings": list(settings), "own_is_unified": made.bench.same_corpus, "seeds": list(made.config.answers.seeds),
+        "systems": [describe(s) for s in made.wanted],
     }
 
 
@@ -226,11 +190,12 @@ def _describe(rows: list[dict[str, Any]], listed: dict[str, Any], counts: dict[s
     return result
 
 
-def _write_timings(path: Path, cells: Sequence[Cell], bench: Workbench, journal: Journal, config: Config, tracker: Tracker) -> None:
-    asked = [(c, q.id) for c in cells for q in bench.questions if c.key(q.id) in journal]
+def _write_timings(path: Path, made: Run, journal: Journal, tracker: Tracker) -> None:
+    bench, config = made.bench, made.config
+    asked = [(c, q.id) for c in made.cells for q in made.questions(c)]
     systems = summarise_seconds((c.columns, journal.get(c.key(q))["seconds"]) for c, q in asked)
     retrieval = {s: time_retrieval(bench, s, config.answers.k, config.hierarchy.branching, config.hierarchy.segment_seconds)
-                 for s in dict.fromkeys(c.setting for c in cells if c.setting != "gold")} if bench.questions else {}
+                 for s in dict.fromkeys(c.setting for c in made.cells if c.setting != "gold")} if bench.questions else {}
     write_json(path, {"systems": systems, "retrieval": retrieval})
     tracker.log_metrics({f"seconds.{s['setting']}.{s['system']}": s["mean"] for s in systems if not s["variant"]})
     tracker.log_metrics({f"seconds.{setting}.{name}": v for setting, values in retrieval.items() for name, v in values.items()})

@@ -161,6 +161,15 @@ def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(made: Path, tmp
         assert Counter(r["question_id"] for r in table(root).to_pylist() if r["setting"] == "unified") == {q.id: 2 for q in QUESTIONS}
 
 
+@pytest.mark.slow
+def test_processes_answer_as_one_does(answered: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("canopy.stages.answers.WORTHWHILE", 1)
+    monkeypatch.setattr("canopy.stages.answers.usable_cores", lambda: 2)
+    root = copy_answer_workspace(made, tmp_path / "w")
+    answer(root)
+    assert outputs(root) == outputs(answered)
+
+
 RUN = """
 import sys
 from pathlib import Path

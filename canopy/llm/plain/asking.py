@@ -62,7 +62,7 @@ def alternatives(question: str) -> tuple[str, str] | None:
     cut = cuts[-1]
     left, right = question[:cut.start()], question[cut.end():].rstrip(" ?.")
     before = [*names(left), *quoted(left)]
-    after = [*names(right), *quoted(right)]
+    after = [*names(f"or {right}"), *quoted(right)]  # "or": a name's own first word, such as First, is no beginning of a sentence
     if not before or not after:
         return None
     last = max(before, key=lambda n: (left.rfind(n), len(n)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from canopy.llm.plain.asking import Kind
 from canopy.llm.plain.sentences import Sentence
-from canopy.llm.plain.words import OF, STOP, names, quoted, words
+from canopy.llm.plain.words import OF, STOP, name_spans, quoted, words
 
 _MONTH = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 _DATE = re.compile(rf"\b(?:{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,\s?\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s,?\d{{4}})?|{_MONTH}\s\d{{4}}|"
@@ -64,9 +64,7 @@ def _spans(text: str, kind: Kind) -> Iterator[Candidate]:
                 # A bare year is seldom the amount asked for.
                 yield Candidate(m.group().strip(), m.start(), 0.3 if re.fullmatch(r"(?:1[5-9]|20)\d\d", m.group()) else fit)
         return
-    at = 0
-    for name in [*quoted(text), *names(text, OF)]:
-        where = text.find(name, at) if text.find(name, at) >= 0 else text.find(name)
+    for name, where in [*((q, text.find(q)) for q in quoted(text)), *name_spans(text, OF)]:
         fit = fit_of(name, kind)
         if kind == "place" and _BEFORE_PLACE.search(text[max(0, where - 12):where]):
             fit = min(1.0, fit + 0.2)

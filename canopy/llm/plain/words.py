@@ -45,41 +45,51 @@ def bare_title(title: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def names(text: str, connecting: frozenset[str] = CONNECTING) -> tuple[str, ...]:
-    """Capitalised spans and numbers in their order: ``University of Oxford``, ``1945``, ``Kiss and Tell``.
+    """Capitalised spans and numbers in their order, each once: ``University of Oxford``, ``1945``, ``Kiss and Tell``."""
+    return tuple(dict.fromkeys(name for name, _ in name_spans(text, connecting)))
 
-    Tokens that begin with a capital or a digit, side by side or joined by one or two ``connecting`` words. A function word in front, such as
-    the first word of a sentence, is dropped. Text without capitals has no names but its numbers.
+
+def name_spans(text: str, connecting: frozenset[str]) -> list[tuple[str, int]]:
+    """Names with where they begin.
+
+    Tokens that begin with a capital or a digit, side by side or joined by one or two ``connecting`` words (``the`` alone joins no number). A function word
+    that begins the text or a sentence is dropped. Text without capitals has no names but its numbers. White space inside a name becomes one space.
     """
-    out: list[str] = []
-    span: list[str] = []
-    pending: list[str] = []
-    end = -1
+    out: list[tuple[str, int]] = []
+    span: list[tuple[str, int]] = []
+    pending: list[tuple[str, int]] = []
+    end, opening = -1, True  # opening: the span begins the text or a sentence
 
     def close() -> None:
-        while span and span[0].lower() in STOP:
+        while opening and span and span[0][0].lower() in STOP:
             span.pop(0)
-        said = " ".join(span).strip(" .,'’-&/")
+        said = " ".join(token for token, _ in span).rstrip(" .,'’-&/")
         if len(said) > 2 or (said.isdigit() and len(said) > 1):
-            out.append(said)
+            out.append((said, span[0][1]))
         span.clear()
         pending.clear()
 
     for found in _TOKEN.finditer(text):
-        token, near = found.group(), text[end:found.start()].isspace() if end >= 0 else False
-        end = found.end()
-        if span and not near:
+        token, start = found.group(), found.start()
+        if span and not text[end:start].isspace():
             close()
+        end = found.end()
         if token[0].isupper() or token[0].isdigit():
-            span += [*pending, token]
+            if [t for t, _ in pending] == ["the"] and span[-1][0][0].isdigit():
+                close()
+            if not span:
+                before = text[max(0, start - 8):start].rstrip(" \t\"“('’`")
+                opening = before[-1:] in ".!?:\n" if before else start < 8
+            span += [*pending, (token, start)]
             pending.clear()
             if token.endswith(".") and len(token) > 3:  # the end of a sentence, not an initial
                 close()
         elif span and len(pending) < 2 and token.lower() in connecting:
-            pending.append(token)
+            pending.append((token, start))
         elif span:
             close()
     close()
-    return tuple(dict.fromkeys(out))
+    return out
 
 
 def quoted(text: str) -> list[str]:
@@ -89,4 +99,4 @@ def quoted(text: str) -> list[str]:
 
 def question_entities(question: str) -> list[str]:
     """What a question names: quoted strings, capitalised spans, numbers."""
-    return list(dict.fromkeys([*quoted(question), *names(question)]))
+    return list(dict.fromkeys([*quoted(question), *names(question, OF)]))
