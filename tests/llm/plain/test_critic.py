@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
-import pytest
-
-from canopy.encoder.minilm import MiniLMEncoder
 from canopy.llm.plain.critic import find_bridges, is_sufficient, remaining, uncovered
 from canopy.llm.plain.sentences import cut_evidence
 from canopy.llm.roles import Memory, Roles, Shown, Trace
@@ -69,17 +61,3 @@ def test_bridges_are_new_names() -> None:
     assert "Shirley Temple" in " ".join(find_bridges(QUESTION, sentences, pages)) and not any("Corliss" in b for b in find_bridges(QUESTION, sentences, pages))
     assert find_bridges(QUESTION, [], pages) == [] and len(find_bridges("x", cut_evidence([FILM, RADIO, TEMPLE]), pages)) <= 5
     assert remaining("Who was born in Rome?", cut_evidence([Shown("a", "text", "", 0, 1, "She was born in a town.")])[0]) == "Who Rome"
-
-
-@pytest.fixture(scope="module")
-def bench() -> ModuleType:
-    path = Path(__file__).resolve().parents[3] / "bench" / "follow_up_rounds.py"
-    spec = importlib.util.spec_from_file_location("follow_up_rounds", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.real
