@@ -53,17 +53,17 @@ class Found:
     retrieved: np.ndarray
 
 
-def open_pool(raw: Path, encoder: NodeEncoder, questions: int = 0) -> Pool:
-    """Read a release folder and index its paragraphs; of the first ``questions`` of either file alone, where that is not 0."""
+def open_pool(raw: Path, encoder: NodeEncoder, questions: int = 0, splits: Sequence[str] = ("train", "dev")) -> Pool:
+    """Read a release folder and index its paragraphs; where ``questions`` is not 0, ask the first so many of either file in a smaller pool."""
     with tempfile.TemporaryDirectory() as folder:
         sink = Sink("hotpotqa", Path(folder))
         load_adapter("hotpotqa").read(raw, sink)
-    chosen = [q for s in ("train", "dev") for q in [q for q in sink.questions.values() if q.split == s][:questions or None]]
+    chosen = [q for s in splits for q in [q for q in sink.questions.values() if q.split == s][:questions or None]]
     gold = {q.id: frozenset(a.item_id for a in sink.annotations if a.question_id == q.id) for q in chosen}
     items = dict(sink.items)
-    if questions:  # supporting paragraphs and every fifth of the others: the pool shrinks with the questions
+    if questions:  # supporting paragraphs and every tenth of the others: the pool shrinks with the questions
         wanted = frozenset().union(*gold.values())
-        items = {i: item for n, (i, item) in enumerate(items.items()) if i in wanted or n % 5 == 0}
+        items = {i: item for n, (i, item) in enumerate(items.items()) if i in wanted or n % 10 == 0}
     vectors = [encoder.encode_nodes([_root(i)])[0][0] for i in items.values()]
     index = ItemIndex.build(list(items), np.stack(vectors), digest=encoder.digest)
     return Pool(chosen, items, gold, Searcher(index, encoder.encode_queries, np.array(["text"] * len(items))), EvidenceCritic(Likeness(encoder.encode_queries)))

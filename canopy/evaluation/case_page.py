@@ -19,6 +19,7 @@ from canopy.items import Item
 _UNITS = {"text": "sentence", "table": "row", "video": "segment", "image": "image"}
 _LONGEST, _REGIONS, _SHORT = 320, 12, 220  # characters of a fragment, regions of a system, characters of a region
 _OPEN = 2  # so many kept fragments of an item without gold are shown at once
+_FRAGMENTS, _NODES = 40, 600  # fragments and nodes of one item; gold ones are always shown
 _FOREST_ITEMS = 16  # items of a round whose forests are drawn
 
 
@@ -119,19 +120,20 @@ class CasePage:
         if not gold and len(held) > _OPEN:  # without gold there is little to look for in it
             told = f"<details><summary>{len(held)} {unit}s</summary>{told}</details>"
         return (f'<article><h5><span dir="auto">{self._title(item_id)}</span> <span class="badge">{state}</span>{badge}</h5><p class="note">{item.modality} · {escape(item_id)}{score}</p>'
-                f"{_icicle(nodes, leaves.count, gold, unit) if leaves.count > 1 else ''}{picture}{told}</article>")
+                f"{_icicle(nodes, leaves.count, gold, unit) if leaves.count > 1 and len(nodes) <= _NODES else ''}{picture}{told}</article>")
 
     def _fragments(self, item: Item, leaves: Leaves, held: set[int], gold: frozenset[int]) -> str:
         """Kept and gold fragments in full, what was dropped between them as a gap."""
         once, each = item_words(item, leaves)
-        unit, out, gap = _UNITS[item.modality], [], 0
+        unit, out, left, hidden = _UNITS[item.modality], [], 0, 0
         for n in [*range(leaves.count), -1]:
-            if n >= 0 and n not in held and n not in gold:
-                gap += 1
+            if n >= 0 and n not in gold and (n not in held or len(out) >= _FRAGMENTS):
+                left, hidden = left + (n not in held), hidden + (n in held)
                 continue
-            if gap:
-                out.append(f'<li class="gap">[{gap} {unit}{"s" if gap > 1 else ""} dropped]</li>')
-                gap = 0
+            for count, what in ((left, "dropped"), (hidden, "kept, not shown")):
+                if count:
+                    out.append(f'<li class="gap">[{count} {unit}{"s" if count > 1 else ""} {what}]</li>')
+            left = hidden = 0
             if n >= 0:
                 kind = "kept" if n in held else "lost"
                 time = f'<span class="note">{clock(leaves.bounds[n])}</span> ' if item.modality == "video" else ""

@@ -127,3 +127,16 @@ def test_gold_of_a_folded_item_is_marked_on_its_representative(tmp_path: Path) -
     pq.write_table(pa.table({"question_id": ["q0", "q0"], "item_id": ["copy", "close"], "fragments": [[1], [2]]}), tmp_path / "gold.parquet")
     (case,) = read_cases(tmp_path / "answers", tmp_path, tmp_path, answered, [Chosen("q0")], Folded(exact={"copy": "iq0"}, near={"close": "other"}))
     assert case.gold == {"iq0": frozenset({1})}
+
+
+def test_a_long_item_is_cut_short_but_never_its_gold(tmp_path: Path) -> None:
+    item = Item("iq0", "b", "table", "t", header=("n",), rows=tuple((f"row {n} end",) for n in range(3000)))
+    answered, _ = make_answered(tmp_path / "a", questions=1, systems=("canopy",))
+    write_questions(tmp_path / "questions.parquet", [Question("q0", "b", "?")])
+    pq.write_table(pa.table({"question_id": ["q0"], "item_id": ["iq0"], "fragments": [[2900]]}), tmp_path / "gold.parquet")
+    (case,) = read_cases(tmp_path / "a", tmp_path, tmp_path, answered, [Chosen("q0")], Folded())
+    for step in case.answers[0]["steps"]:
+        step["kept"] = [{"item_id": "iq0", "lo": 0, "hi": 2500, "score": 0.5, "depth": 1}]
+    page = CasePage({"iq0": item}, 2, 30.0, {}).render([case])
+    assert "2,460" not in page and "[2460 rows kept, not shown]" in page and "[400 rows dropped]" in page and "row 2900 end" in page and "row 2901 end" not in page
+    assert len(page) < 60_000

@@ -13,9 +13,9 @@ from canopy.llm.plain.sentences import Likeness
 from canopy.llm.roles import Trace
 
 FOLDER = Path(__file__).parent / "examples"
-AGGREGATE_MARGIN = 0.0  # cosine by which the aggregate centroid must be nearer
-ROUTE_MARGIN = 0.06  # a modality is searched too where its centroid is at most this much further than the nearest
-ROUTE_FLOOR = 0.05  # no centroid is this near: the question is like none of the examples, and all modalities are searched
+AGGREGATE_MARGIN = 0.0  # by how much the aggregate class must be nearer
+ROUTE_MARGIN = 0.06  # a modality is searched too where its class is at most this much further than the nearest
+ROUTE_FLOOR = 0.02  # no class is this near: the question leans to none of them, and all modalities are searched
 
 
 @cache
@@ -29,26 +29,28 @@ def load_examples(name: str) -> dict[str, tuple[str, ...]]:
 
 
 class Centroids:
-    """Unit mean vectors of each class's examples; encoded when first asked."""
+    """The mean vectors of each class's examples, seen from the middle of them all; encoded when first asked.
+
+    From the middle, since what all questions share outweighs what tells the classes apart: with plain cosines 29% of NQ's questions were routed to text, so 74% are.
+    """
 
     def __init__(self, likeness: Likeness, name: str) -> None:
         self._likeness, self._name = likeness, name
-        self._centres: dict[str, np.ndarray] = {}
+        self._made: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
 
     def to_question(self, question: str) -> dict[str, float]:
-        """Cosine of the question to each class's centroid."""
-        if not self._centres:
-            made = {}
-            for label, examples in load_examples(self._name).items():
-                mean = self._likeness.vectors(examples).mean(axis=0)
-                made[label] = mean / np.linalg.norm(mean)
-            self._centres = made
-        vector = self._likeness.vectors([question])[0]
-        return {label: float(centre @ vector) for label, centre in self._centres.items()}
+        """How far the question lies from the middle towards each class."""
+        if self._made is None:
+            means = {label: self._likeness.vectors(examples).mean(axis=0) for label, examples in load_examples(self._name).items()}
+            middle = np.mean(list(means.values()), axis=0)
+            self._made = middle, {label: (mean - middle) / np.linalg.norm(mean - middle) for label, mean in means.items()}
+        middle, towards = self._made
+        vector = self._likeness.vectors([question])[0] - middle
+        return {label: float(direction @ vector) for label, direction in towards.items()}
 
 
 class CentroidClassifier:
-    """See `canopy.llm.roles.TableClassifier`: aggregate where that centroid is nearer by ``AGGREGATE_MARGIN``; a tie is a lookup."""
+    """See `canopy.llm.roles.TableClassifier`: aggregate where that class is nearer by more than ``AGGREGATE_MARGIN``; a tie is a lookup."""
 
     def __init__(self, likeness: Likeness) -> None:
         self._centroids = Centroids(likeness, "table_questions")
@@ -60,7 +62,7 @@ class CentroidClassifier:
 
 
 class CentroidRouter:
-    """See `canopy.llm.roles.Router`: the modalities whose centroid is nearest, or nearly so; all, noted, where none is near."""
+    """See `canopy.llm.roles.Router`: the modalities whose class is nearest, or nearly so; all, noted, where none is near."""
 
     def __init__(self, likeness: Likeness) -> None:
         self._centroids = Centroids(likeness, "modalities")

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from canopy.encoder.minilm import MiniLMEncoder
 from canopy.llm.plain.critic import find_bridges, is_sufficient, remaining, uncovered
 from canopy.llm.plain.sentences import cut_evidence
 from canopy.llm.roles import Memory, Roles, Shown, Trace
@@ -61,3 +68,20 @@ def test_bridges_are_new_names() -> None:
     assert "Shirley Temple" in " ".join(find_bridges(QUESTION, sentences, pages)) and not any("Corliss" in b for b in find_bridges(QUESTION, sentences, pages))
     assert find_bridges(QUESTION, [], pages) == [] and len(find_bridges("x", cut_evidence([FILM, RADIO, TEMPLE]), pages)) <= 5
     assert remaining("Who was born in Rome?", cut_evidence([Shown("a", "text", "", 0, 1, "She was born in a town.")])[0]) == "Who Rome"
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_two_rounds_find_more_supporting_paragraphs_than_one_as_deep(real_data: Path, encoder: MiniLMEncoder) -> None:
+    """On 40 questions that nothing was chosen on, in a pool of 344 paragraphs; bench/follow_up_rounds.py measures all questions in the whole pool."""
+    path = Path(__file__).resolve().parents[3] / "bench" / "follow_up_rounds.py"
+    spec = importlib.util.spec_from_file_location("follow_up_rounds", path)
+    assert spec is not None and spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = bench  # its dataclasses look their module up
+    spec.loader.exec_module(bench)
+    pool = bench.open_pool(real_data / "hotpotqa", encoder, 40, ["dev"])
+    two, one, gain = bench.compare(pool, 2, exclude=True, stops=False)
+    assert (two.retrieved == 4).all() and (one.retrieved == 4).all() and gain.low > 0, gain
+    stops, _, less = bench.compare(pool, 2, exclude=True, stops=True)
+    assert stops.retrieved.mean() < 3.5 and less.difference > 0.05, less
