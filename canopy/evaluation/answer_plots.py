@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from canopy.evaluation.drawing import (
     GRID,
     INK,
     ORACLE,
-    OUTCOMES,
     figure_of,
     file_name,
     percent_axis,
+    shares_plot,
     svg_of,
 )
 
@@ -159,42 +159,13 @@ def decided_plot(view: View, group: Group, systems: Sequence[str]) -> str:
     found = group.answered.outcomes
     mine = found[(found["reader"] == view.reader) & (found["setting"] == view.setting) & found["system"].isin(systems)]
     rows = [(modality, system, _counts(mine, modality, system)) for modality in sorted(set(mine["modality"])) for system in systems]
-    rows = [r for r in rows if sum(r[2].values())]
-    if not rows:
-        return ""
-    with figure_of(5.2, 0.95 + 0.42 * len(rows)) as (figure, ax):
-        place, labels, y, last = [], [], 0.0, rows[0][0]
-        colours = dict(zip(("kept", "split", "pruned"), (c for _, c in OUTCOMES), strict=True))
-        for modality, system, counts in rows:
-            y += 0.35 if modality != last else 0
-            last, left, total = modality, 0.0, sum(counts.values())
-            for outcome, color in colours.items():
-                width = counts[outcome] / total
-                ax.barh(y, width, left=left, height=0.72, color=color, edgecolor="none")
-                if width > 0.09:
-                    ax.text(left + width / 2, y, f"{100 * width:.0f}%", ha="center", va="center", fontsize=8.5, color="#10151c")
-                left += width
-            ax.text(1.015, y, f"{total:,}", va="center", fontsize=8.5)
-            labels.append(f"{modality} · {system}")
-            place.append(y)
-            y += 1
-        ax.set_yticks(place, labels)
-        ax.set_ylim(y - 0.4, -0.6)
-        ax.set_xlim(0, 1.13)
-        ax.grid(axis="y", visible=False)
-        ax.spines[["left", "bottom"]].set_visible(False)
-        percent_axis(ax.xaxis)
-        ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
-        ax.set_xlabel("share of retrieved items (their number at the right)")
-        for outcome, color in colours.items():
-            ax.barh([np.nan], [0], color=color, label={"kept": "kept whole", "split": "split, nothing lost"}.get(outcome, outcome))
-        figure.legend(loc="outside upper right", ncols=3)
-        return svg_of(figure, file_name("decided", view.setting + view.suffix, group.answered.name))
+    rows = [r for r in rows if sum(r[2])]
+    return shares_plot(rows, ("kept whole", "split, nothing lost", "pruned"), "retrieved items", file_name("decided", view.setting + view.suffix, group.answered.name)) if rows else ""
 
 
-def _counts(rows: pd.DataFrame, modality: str, system: str) -> Mapping[str, int]:
+def _counts(rows: pd.DataFrame, modality: str, system: str) -> list[int]:
     part = rows[(rows["modality"] == modality) & (rows["system"] == system)]
-    return {o: int(part[o].sum()) for o in ("kept", "split", "pruned")}
+    return [int(part[o].sum()) for o in ("kept", "split", "pruned")]
 
 
 def selection_plot(view: View, group: Group, names: Sequence[Name], measures: Sequence[str]) -> str:

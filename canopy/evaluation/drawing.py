@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -73,3 +73,45 @@ def percent_axis(axis: Any) -> None:
 
     axis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.0f}%"))
+
+
+def shares_plot(rows: Sequence[tuple[str, str, Sequence[int]]], outcomes: Sequence[str], what: str, name: str) -> str:
+    """Stacked bars of what became of things, as SVG text.
+
+    Parameters
+    ----------
+    rows : sequence of (group, label, counts)
+        A bar each, a gap between groups; counts are those of `OUTCOMES`, in their order.
+    outcomes : sequence of str
+        What the legend calls them.
+    what : str
+        The things counted, for the axis.
+    """
+    colors = [c for _, c in OUTCOMES]
+    with figure_of(5.2, 0.95 + 0.42 * len(rows)) as (figure, ax):
+        place, labels, y, last = [], [], 0.0, rows[0][0] if rows else ""
+        for group, label, counts in rows:
+            y += 0.35 if group != last else 0
+            last, left, total = group, 0.0, max(1, sum(counts))
+            for color, count in zip(colors, counts, strict=True):
+                width = count / total
+                ax.barh(y, width, left=left, height=0.72, color=color, edgecolor="none")
+                if width > 0.09:
+                    ax.text(left + width / 2, y, f"{100 * width:.0f}%", ha="center", va="center", fontsize=8.5, color="#10151c")
+                left += width
+            ax.text(1.015, y, f"{sum(counts):,}", va="center", fontsize=8.5)
+            labels.append(f"{group} · {label}")
+            place.append(y)
+            y += 1
+        ax.set_yticks(place, labels)
+        ax.set_ylim(y - 0.4, -0.6)
+        ax.set_xlim(0, 1.13)
+        ax.grid(axis="y", visible=False)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        percent_axis(ax.xaxis)
+        ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+        ax.set_xlabel(f"share of {what} (their number at the right)")
+        for outcome, color in zip(outcomes, colors, strict=True):
+            ax.barh([float("nan")], [0], color=color, label=outcome)
+        figure.legend(loc="outside upper right", ncols=3)
+        return svg_of(figure, name)

@@ -24,6 +24,7 @@ from canopy.evaluation.drawing import (
     figure_of,
     file_name,
     percent_axis,
+    shares_plot,
     svg_of,
 )
 from canopy.evaluation.measures import DEPTH_QUANTILES, GOLD, TUNED, WHOLE
@@ -94,33 +95,7 @@ def outcomes_plot(r: Results) -> str:
             part = r.regions[(r.regions["modality"] == modality) & (r.regions["system"] == system)]
             counts = [int(part[f"nodes_{o}"].sum()) for o, _ in OUTCOMES]
             rows.append((modality, system, counts))
-    with figure_of(5.2, 0.95 + 0.42 * len(rows)) as (figure, ax):
-        place, labels, y = [], [], 0.0
-        for n, (modality, system, counts) in enumerate(rows):
-            y += 0.35 if n and n % 2 == 0 else 0
-            left, total = 0.0, max(1, sum(counts))
-            for (_, color), count in zip(OUTCOMES, counts, strict=True):
-                width = count / total
-                ax.barh(y, width, left=left, height=0.72, color=color, edgecolor="none")
-                if width > 0.09:
-                    ax.text(left + width / 2, y, f"{100 * width:.0f}%", ha="center", va="center", fontsize=8.5, color="#10151c")
-                left += width
-            ax.text(1.015, y, f"{sum(counts):,}", va="center", fontsize=8.5)
-            labels.append(f"{modality} · {system}")
-            place.append(y)
-            y += 1
-        ax.set_yticks(place, labels)
-        ax.set_ylim(y - 0.4, -0.6)
-        ax.set_xlim(0, 1.13)
-        ax.grid(axis="y", visible=False)
-        ax.spines[["left", "bottom"]].set_visible(False)
-        percent_axis(ax.xaxis)
-        ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
-        ax.set_xlabel("share of judged nodes (their number at the right)")
-        for outcome, color in OUTCOMES:
-            ax.barh([np.nan], [0], color=color, label=outcome)
-        figure.legend(loc="outside upper right", ncols=3)
-        return svg_of(figure, file_name("outcomes", r.name))
+    return shares_plot(rows, [o for o, _ in OUTCOMES], "judged nodes", file_name("outcomes", r.name))
 
 
 def tradeoff_plot(r: Results, values: Mapping[str, Mapping[str, Interval]]) -> str:
