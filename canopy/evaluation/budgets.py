@@ -199,7 +199,9 @@ def compare_at_equal_tokens(rows: Iterable[Mapping[str, Any]], references: Seque
     Returns
     -------
     list of dict
-        ``reference``, ``compressor``, ``scorer``, ``measure``, ``questions``, ``tokens``; ``ours``, ``theirs``, and ``difference`` with ``low`` and ``high``.
+        ``reference``, ``compressor``, ``scorer``, ``measure``, ``questions``, ``tokens``; ``ours``, ``theirs``, and ``difference`` with ``low`` and ``high``;
+        ``reached``: whether the reference's length lies between the other's own sizes. Where it does not, the other is mixed with nothing or with
+        everything, which is a poorer compressor than the one it is named after.
     """
     out = []
     for setting, points in group_points(rows).items():
@@ -215,15 +217,16 @@ def compare_at_equal_tokens(rows: Iterable[Mapping[str, Any]], references: Seque
                 if family == reference[:2]:
                     continue
                 for measure in MEASURES:
-                    held = _against(points, reference, [*keys, *ends], measure, resamples, seed, confidence)
+                    held = _against(points, reference, keys, ends, measure, resamples, seed, confidence)
                     if held is not None:
                         said = reference[0] + (f" {reference[2]:g}" if reference[2] >= 0 else "")
                         out.append({"setting": setting, "reference": said, "compressor": family[0], "scorer": family[1], "measure": measure, **held})
     return out
 
 
-def _against(points: Mapping[Key, Mapping[str, Mapping[str, Any]]], reference: Key, keys: Sequence[Key], measure: str, resamples: int, seed: int,
-             confidence: float) -> dict[str, Any] | None:
+def _against(points: Mapping[Key, Mapping[str, Mapping[str, Any]]], reference: Key, sizes: Sequence[Key], ends: Sequence[Key], measure: str, resamples: int,
+             seed: int, confidence: float) -> dict[str, Any] | None:
+    keys = [*sizes, *ends]
     ids = sorted(q for q, r in points[reference].items() if r[measure] is not None and all(q in points[k] for k in keys))
     if not ids:
         return None
@@ -241,7 +244,9 @@ def _against(points: Mapping[Key, Mapping[str, Mapping[str, Any]]], reference: K
     (ours,), (theirs,) = read(columns.sum(axis=0, keepdims=True))
     drawn = read(resampled_sums(columns, resamples, seed))
     difference: Interval = interval_of(float(ours - theirs), drawn[0] - drawn[1], confidence)
-    return {"questions": len(ids), "tokens": float(columns[:, 0].mean()), "ours": float(ours), "theirs": float(theirs), "difference": difference.difference,
+    lengths = columns[:, 0::2].mean(axis=0)
+    own = lengths[1:1 + len(sizes)]
+    return {"questions": len(ids), "tokens": float(lengths[0]), "reached": bool(own.min() <= lengths[0] <= own.max()), "ours": float(ours), "theirs": float(theirs), "difference": difference.difference,
             "low": difference.low, "high": difference.high}
 
 

@@ -55,7 +55,8 @@ def _rows(answered: Answered, setting: str) -> list[dict[str, Any]]:
     for r in answered.compression.get("equal_tokens", ()):
         if r["setting"] == setting:
             key = (r["reference"], r["scorer"], r["compressor"])
-            row = held.setdefault(key, {"benchmark": answered.name, "reference": r["reference"], "against": f"{r['compressor']}, {r['scorer']}", "tokens": r["tokens"]})
+            row = held.setdefault(key, {"benchmark": answered.name, "reference": r["reference"], "against": f"{r['compressor']}, {r['scorer']}", "tokens": r["tokens"],
+                                         "reached": "" if r["reached"] else "no"})
             difference = Interval(r["difference"], r["low"], r["high"])
             row |= {f"ours_{r['measure']}": r["ours"], f"difference_{r['measure']}": difference, f"_good_difference_{r['measure']}": difference.difference > 0}
     order = [_TUNED, "words"]
@@ -63,11 +64,13 @@ def _rows(answered: Answered, setting: str) -> list[dict[str, Any]]:
 
 
 def _table(setting: str, rows: list[dict[str, Any]]) -> Table:
-    columns = [Column("benchmark", "benchmark"), Column("reference", "CANOPY"), Column("against", "against, by the scores of"), Column("tokens", "tokens of both", "count")]
+    columns = [Column("benchmark", "benchmark"), Column("reference", "CANOPY"), Column("against", "against, by the scores of"), Column("tokens", "tokens of both", "count"),
+               Column("reached", "within its sizes")]
     for m, label in MEASURES.items():
         columns += [Column(f"ours_{m}", f"{label} of CANOPY", "percent"), Column(f"difference_{m}", f"{label}, less theirs", "points")]
     return Table(f"compression-{setting}", f"At equal tokens, {CORPORA[setting]}", columns, rows,
-                 "Paired bootstrap over questions; each resample has its own lengths and its own point on the other's curve. words: leaves scored by the question's words.",
+                 "Paired bootstrap over questions; each resample has its own lengths and its own point on the other's curve. words: leaves scored by the question's words. "
+                 "Within its sizes, no: the other has no size that short or that long, so that it is mixed with nothing or with everything; judge it by its curve.",
                  {"read by": NOBODY, "corpus": CORPORA[setting]})
 
 

@@ -250,13 +250,15 @@ def test_compression_alone_is_shown_as_it_was_summarised(tmp_path: Path) -> None
     curves = [{"setting": "own", "compressor": c, "scorer": "f_theta", "size": size, "questions": 2, **{k: v for m, x in (("tokens", 100.0 * (size or 1)), ("gold_recall", 0.5), (
         "answer_in_evidence", None)) for k, v in ((m, x), (f"{m}_low", x), (f"{m}_high", x))}} for c, sizes in (("canopy", (None,)), ("flat-leaf", (1.0, 2.0))) for size in sizes]
     equal = [{"setting": "own", "reference": "canopy", "compressor": "flat-leaf", "scorer": "f_theta", "measure": "gold_recall", "questions": 2, "tokens": 100.0, "ours": 0.5,
-              "theirs": 0.25, "difference": 0.25, "low": 0.1, "high": 0.4}]
+              "theirs": 0.25, "difference": 0.25, "low": 0.1, "high": 0.4, "reached": True}]
+    equal.append({**equal[0], "compressor": "flat-all", "reached": False})
     (tmp_path / "a" / "compression.json").write_text(json.dumps({"curves": curves, "equal_tokens": equal}))
     answered = read_answered(tmp_path / "a", "x <y>")
     assert answered is not None
     part = compression_section([answered])
     assert part is not None and "+25.0" in part.html and "[+10.0, +40.0]" in part.markdown and part.tables[0].about == {"read by": "nobody: no answer is read",
                                                                                                                        "corpus": "the benchmark's own corpus"}
+    assert [r["reached"] for r in part.tables[0].rows] == ["", "no"]
     assert [d.name for d in part.figures] == ["compression-own-x_y_"] and "<y>" not in part.html
     answered.compression = {}
     assert compression_section([answered]) is None

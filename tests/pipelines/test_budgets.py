@@ -97,6 +97,7 @@ def test_equal_length_lies_on_the_line_between_two_sizes() -> None:
     assert (against["flat-leaf"]["tokens"], against["flat-leaf"]["questions"]) == (50.0, 2)
     # The shortest size is longer than the reference: between nothing and it.
     assert against["flat-all"]["theirs"] == pytest.approx(0.9 * 50 / 80)
+    assert against["flat-leaf"]["reached"] is True and against["flat-all"]["reached"] is False
     assert {r["measure"] for r in against.values()} == {"gold_recall"}
 
 
