@@ -183,20 +183,23 @@ def connect_readers(config: Config, paths: Paths, encoder: TrainableEncoder) -> 
     """
     found: dict[str, Reading] = {}
     for language in (config.language, *config.answers.readers):
-        reading = _connect(language, config.answers.seeds, paths, encoder)
+        reading = _connect(language, config.answers, paths, encoder)
         if reading.name in found:
             raise DataError(f"params.yaml: answers.readers: two readers are called {reading.name!r}; give each another model")
         found[reading.name] = reading
     return found
 
 
-def _connect(language: Language, seeds: Sequence[int], paths: Paths, encoder: TrainableEncoder) -> Reading:
+def _connect(language: Language, answers: Answers, paths: Paths, encoder: TrainableEncoder) -> Reading:
     from canopy.llm.connect import connect_roles
     from canopy.llm.plain import plain_roles
 
-    roles = connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), seeds[0])
+    def connect(seed: int) -> Roles:
+        return connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), seed, (answers.evidence_tokens, answers.video_evidence_tokens))
+
+    roles, seeds = connect(answers.seeds[0]), answers.seeds
     if roles.kind == "plain":
         roles = replace(roles, reader=RememberingReader(roles.reader), critic=RememberingCritic(roles.critic))
     drawn = roles.kind == "llm" and language.temperature > 0
-    others = {s: connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), s) for s in seeds[1:]} if drawn else {}
+    others = {s: connect(s) for s in seeds[1:]} if drawn else {}
     return Reading(roles.reader.name, roles.label, roles.kind, drawn, {seeds[0]: roles, **others})

@@ -69,10 +69,26 @@ class ChatClient:
             except Failed as e:  # some servers fail on a schema instead of refusing it
                 if e.status < 500:
                     raise
-                plain = self._ask(role, request, trace)
-                self._note_refusal(schema, lasting=False)
-                return plain
+                return self._ask_either(role, structured, request, schema, trace)
         return self._ask(role, request, trace)
+
+    def _ask_either(self, role: str, structured: Mapping[str, Any], plain: Mapping[str, Any], schema: Mapping[str, Any], trace: Trace) -> str:
+        """The reply to a schema on which the server has failed: had it only been down, as asking again after a reply without the schema shows, that
+        changes nothing; else the reply without. One call is counted, that of the reply taken."""
+        alone, again = Trace(), Trace()
+        text, taken = self._ask(role, plain, alone), alone
+        try:
+            text, taken = self._ask(role, structured, again), again
+        except Refused as e:
+            if e.status not in SCHEMA_REFUSALS:
+                raise
+            self._note_refusal(schema, lasting=True)
+        except Failed as e:
+            if e.status >= 500:
+                self._note_refusal(schema, lasting=False)
+        trace.calls += taken.calls
+        trace.spend("llm", taken.seconds["llm"])
+        return text
 
     def _refuses(self, schema: Mapping[str, Any]) -> bool:
         key = self._schema_key(schema)

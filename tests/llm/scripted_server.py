@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import struct
 import threading
 import time
 from collections import Counter
@@ -17,8 +19,8 @@ from canopy.llm.prompting import load_prompt, prompt_names
 
 Request = dict[str, Any]
 Script = Callable[[Request], str]
-# What may go wrong with a request: `slow` is later than the client waits, `trickle` sends byte by byte, `cut` ends in the middle of the body.
-FAULTS = ("429", "429 now", "500", "503", "close", "cut", "cut chunks", "garbage", "no completion", "null", "slow", "trickle")
+# What may go wrong with a request: `slow` is later than the client waits, `trickle` sends byte by byte, `cut` ends in the middle of the body, `reset` with an RST.
+FAULTS = ("429", "429 now", "500", "503", "close", "reset", "cut", "cut chunks", "garbage", "no completion", "null", "slow", "trickle")
 
 
 def prompt_of(request: Request) -> str:
@@ -178,7 +180,7 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 server.answered[request_key(request)] += 1
 
         def _fail(self, fault: str) -> None:
-            self.close_connection = fault in ("close", "cut", "cut chunks", "slow", "trickle")
+            self.close_connection = fault in ("close", "reset", "cut", "cut chunks", "slow", "trickle")
             body = json.dumps(completion("forty-two")).encode()
             if fault == "429":
                 self._send(429, {"error": {"message": "slow down"}})
@@ -186,7 +188,9 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 self._send(429, {"error": {"message": "slow down"}}, {"Retry-After": "0"})
             elif fault in ("500", "503"):
                 self._send(int(fault), {"error": {"message": "out of memory"}})
-            elif fault == "close":
+            elif fault in ("close", "reset"):
+                if fault == "reset":
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.connection.close()
             elif fault == "cut":
                 self._begin({"Content-Length": str(len(body))})

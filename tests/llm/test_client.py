@@ -148,8 +148,22 @@ def test_a_request_that_is_refused_with_and_without_its_schema_says_nothing_abou
 def test_a_server_that_fails_on_schemas_is_asked_without() -> None:
     with ScriptedServer(lambda r: "{}", faults=lambda r, before: "500" if "response_format" in r else "") as server:
         client = client_of(server, tries=2)
-        assert [ask(client, w, schema=SCHEMA) for w in "ab"] == ["{}", "{}"]
-        assert ["response_format" in r for r in server.requests] == [True, True, False, False]
+        trace = Trace()
+        assert [ask(client, w, trace, schema=SCHEMA) for w in "ab"] == ["{}", "{}"] and trace.count() == 2
+        # Twice on, once off, twice on to see that it is the schema; then it is known.
+        assert ["response_format" in r for r in server.requests] == [True, True, False, True, True, False]
+
+
+def test_a_server_that_was_down_is_asked_with_the_schema_again() -> None:
+    """An outage that ends between two requests is not taken for a failing schema: replies stay those of a sound server."""
+    def script(request: Request) -> str:
+        return '{"a": 1}' if "response_format" in request else "one"
+
+    with ScriptedServer(script, faults=lambda r, before: "503" if "response_format" in r and before < 2 and "first" in words_of(r) else "") as server:
+        client, trace = client_of(server, tries=2), Trace()
+        assert [ask(client, w, trace, schema=SCHEMA) for w in ("first", "second")] == ['{"a": 1}'] * 2
+        assert [(c.role, c.fallback) for c in trace.calls] == [("reader", "")] * 2 and trace.seconds["llm"] > 0
+        assert ["response_format" in r for r in server.requests] == [True, True, False, True, True]
 
 
 def test_a_role_that_is_refused_from_the_start_stops_the_run() -> None:
