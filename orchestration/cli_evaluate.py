@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from canopy.errors import CanopyError, DataError, ServerError
+from canopy.errors import CanopyError, DataError
 from orchestration.cli_shared import Workspace, split_names, stoppable, workspace_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from canopy.config import Config
     from canopy.evaluation.answer_summary import Line
-    from canopy.pipelines.availability import Situation
 
 
 def evaluate(
@@ -50,7 +49,9 @@ def evaluate(
 
     from canopy.config import load_config
     from canopy.pipelines.base import find_systems
+    from orchestration.seconds_table import show_seconds
     from orchestration.sweep import sweep
+    from orchestration.system_listing import show_systems
     from orchestration.workspace import read_overlay, set_params
 
     named = split_names([systems])
@@ -68,7 +69,10 @@ def evaluate(
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
     with stoppable():
         sweep(root, select=["+report"], console=console)
-    ran = show_answers(root, load_config(root / "params.yaml"), console)
+    config = load_config(root / "params.yaml")
+    ran = show_answers(root, config, console)
+    for name in config.benchmarks:
+        show_seconds(root, name, console)
     report = root / "data" / "report" / "report.html"
     console.print(f"report: {report}", highlight=False, soft_wrap=True)
     if not ran:
@@ -82,59 +86,6 @@ def server_of_environment(config: Config, console: Console) -> list[str]:
         return []
     console.print(f"language model server of CANOPY_LLM_BASE_URL: written into params.yaml as language.base_url ({url})", style="dim", highlight=False, soft_wrap=True)
     return [f"language.base_url={url}", *([f"language.model={model}"] if model and not config.language.model.strip() else [])]
-
-
-def show_systems(root: Path, config: Config, console: Console) -> None:
-    """Every system, what it needs, and whether it can run here."""
-    from rich.markup import escape
-    from rich.table import Column, Table
-
-    from canopy.pipelines.availability import describe_needs, find_obstacles
-    from canopy.pipelines.base import all_systems
-
-    here, server, trouble = situation_of(root, config)
-    table = Table(Column("system", no_wrap=True), "what it is", "needs", Column("can run here", overflow="fold"))
-    able = 0
-    for name, spec in all_systems().items():
-        told = find_obstacles(spec, here)
-        able += not told
-        table.add_row(name, escape(spec.says), describe_needs(spec), "[green]yes[/]" if not told else f"[yellow]no[/]: {escape('; '.join(told))}")
-    console.print(table)
-    console.print(f"{able} of {len(all_systems())} systems can run in {root}.", highlight=False, soft_wrap=True)
-    if trouble:
-        console.print(f"[red]{escape(trouble)}[/]; while params.yaml or the environment names it, no system can run", highlight=False, soft_wrap=True)
-    elif server:
-        console.print(f"Read by the model at {escape(server)}.", highlight=False, soft_wrap=True)
-    else:
-        console.print("No language model server is set: the LLM-free roles read, judge and route. Their answers are no measure of a language model's.",
-                      highlight=False, soft_wrap=True)
-
-
-def situation_of(root: Path, config: Config) -> tuple[Situation, str, str]:
-    """What systems can count on in a workspace, the server's address, and what is wrong with it (empty where nothing is)."""
-    from canopy.llm.connect import named_server
-    from canopy.pipelines.availability import Situation, find_models
-
-    server, trouble = "", ""
-    try:
-        server = named_server(config.language)
-        if server:
-            ask_for_models(server)
-    except ServerError as e:
-        trouble = str(e)
-    made = root / "data" / "node_embeddings"
-    # f0 and f_theta are made on the way; others where something made them.
-    scorers = {"f0", "f_theta", *(p.name for p in made.glob("*") if (p / "manifest.json").is_file())}
-    return Situation(bool(server) and not trouble, find_models(config.answers.models, root), config.answers.models, frozenset(scorers), True), server, trouble
-
-
-def ask_for_models(server: str) -> None:
-    """Whether a server answers at all; ServerError where it does not. Asked once and not for long: this is a look, no run."""
-    from canopy.llm.client import ChatClient
-    from canopy.llm.connect import KEY
-    from canopy.llm.wire import Server
-
-    ChatClient(Server(server, "", os.environ.get(KEY, "").strip(), concurrency=1, timeout_seconds=5.0, tries=1)).models()
 
 
 def show_answers(root: Path, config: Config, console: Console) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -18,49 +19,62 @@ from canopy.items import write_table
 from canopy.pipelines.base import all_systems
 from orchestration import cli_evaluate
 from orchestration.parameter_sweep import Point, compare, plan_points, write_comparison
+from orchestration.seconds_table import show_seconds, show_time
+from orchestration.system_listing import show_systems
 from tests.llm.scripted_server import ScriptedServer
 from tests.orchestration.project import ROOT
 
 PARAMS = "benchmarks: {tiny: {adapter: native, path: raw}}\nevaluation: {resamples: 100}\n"
 
 
-def console() -> Console:
-    return Console(record=True, width=400, file=open("/dev/null", "w"))
+def console(width: int = 400, terminal: bool = False) -> Console:
+    return Console(record=True, width=width, file=open("/dev/null", "w"), force_terminal=terminal)
 
 
-def listed(root: Path, params: str = PARAMS) -> str:
+def listed(root: Path, params: str = PARAMS, out: Console | None = None) -> str:
     (root / "params.yaml").write_text(params)
-    out = console()
-    cli_evaluate.show_systems(root, load_config(root / "params.yaml"), out)
+    out = out or console()
+    show_systems(root, load_config(root / "params.yaml"), out)
     return out.export_text()
 
 
-def row_of(told: str, system: str) -> str:
-    return next(line for line in told.splitlines() if line.startswith("│") and line[1:].split("│")[0].strip() == system)
+def told_of(told: str, system: str) -> str:
+    """The paragraph on a system."""
+    lines = told.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(f"{system}: "))
+    return "\n".join([lines[start], *itertools.takewhile(lambda line: line.startswith("    "), lines[start + 1:])])
 
 
 def test_every_system_is_listed_with_what_it_needs_and_whether_it_can_run(tmp_path: Path) -> None:
     told = listed(tmp_path)
-    assert all(row_of(told, name) for name in all_systems())
-    assert " yes " in row_of(told, "canopy") and "gold evidence" in row_of(told, "gold-item")
-    assert "no: needs a language model server: set language.base_url" in row_of(told, "ircot")
-    assert "no: needs a model: answers.models.recomp_extractive is not set; " in row_of(told, "recomp-extractive")
+    for name, spec in all_systems().items():
+        assert f"    {spec.says}\n" in told_of(told, name) + "\n"
+    assert told_of(told, "canopy").startswith("canopy: can run here\n") and "    needs gold evidence" in told_of(told, "gold-item") and "why not" not in told_of(told, "canopy")
+    assert told_of(told, "ircot").startswith("ircot: cannot run here\n") and "    why not: needs a language model server: set language.base_url" in told_of(told, "ircot")
+    assert "    why not: needs a model: answers.models.recomp_extractive is not set; " in told_of(told, "recomp-extractive")
     assert "No language model server is set: the LLM-free roles read" in told
+
+
+def test_the_list_fits_a_terminal_and_a_pipe_gets_whole_lines(tmp_path: Path) -> None:
+    narrow, piped = listed(tmp_path, out=console(80, terminal=True)), listed(tmp_path, out=console(80))
+    assert max(map(len, narrow.splitlines())) <= 80 and 2 <= len(told_of(narrow, "ircot").splitlines()) <= 8
+    assert "CANOPY_LLM_MODEL" in narrow and "fangyuan/nq_extractive_compressor" in narrow  # what one copies is not cut
+    assert len(told_of(piped, "ircot").splitlines()) == 4 and "    why not: needs a language model server: set language.base_url and language.model in params.yaml, or" in piped
+    assert " ".join(narrow.split()) == " ".join(piped.split())
 
 
 def test_a_server_that_answers_and_one_that_does_not(tmp_path: Path) -> None:
     with ScriptedServer() as server:
         told = listed(tmp_path, PARAMS + f"language: {{base_url: '{server.url}'}}\n")
-        assert " yes " in row_of(told, "ircot") and f"Read by the model at {server.url}." in told and not server.requests
+        assert "ircot: can run here" in told and f"Read by the model at {server.url}." in told and not server.requests
         url = server.url
     told = listed(tmp_path, PARAMS + f"language: {{base_url: '{url}'}}\n")
-    assert " no: " in row_of(told, "ircot") and "no system can run" in told
+    assert "ircot: cannot run here" in told and "no system can run" in told
 
 
-def test_the_command_lists_and_names_what_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_lists_and_names_what_does_not_exist() -> None:
     app = typer.Typer()
     cli_evaluate.register(app)
-    monkeypatch.setenv("COLUMNS", "300")
     shown = CliRunner().invoke(app, ["evaluate", "--list", "--workspace", str(ROOT)])
     assert shown.exit_code == 0 and "canopy-lookahead" in shown.output and "systems can run in" in shown.output
     refused = CliRunner().invoke(app, ["evaluate", "--systems", "canopy,canopie", "--workspace", str(ROOT)])
@@ -103,6 +117,29 @@ def test_answers_are_shown_with_intervals_and_what_was_not_run_with_why(tmp_path
     (root / "data" / "answers" / "tiny" / "systems.json").unlink()
     with pytest.raises(CanopyError, match="no answers that can be read"):
         cli_evaluate.read_lines(root, load_config(root / "params.yaml"), "tiny")
+
+
+def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
+    root, path = tmp_path, tmp_path / ".canopy" / "timings" / "answers-tiny.json"
+
+    def shown(width: int = 80) -> str:
+        out = console(width)
+        show_seconds(root, "tiny", out)
+        return out.export_text()
+
+    assert "no seconds were measured here" in shown()
+    path.parent.mkdir(parents=True)
+    took = {"reader": "words", "setting": "unified", "system": "canopy", "variant": "", "answers": 3, "mean": 0.25, "median": 0.125, "p95": 3.0, "roles": {},
+            "activities": {"search": 0.0004, "read": 0.2}, "answers_from_cached_calls": 0}
+    steps = {"query_encoding": 0.011, "search": 0.00042, "node_encoding_cold": 2.31, "node_scores_cached": 0.0012, "nodes": 61.0, "questions": 3.0}
+    path.write_text(json.dumps({"systems": [took, {**took, "variant": "k=5", "mean": 77.0}, {**took, "setting": "gold", "mean": 88.0}], "retrieval": {"unified": steps, "own": steps}}))
+    told = shown()
+    assert max(len(line) for line in told.splitlines() if str(path) not in line) <= 80 and "mean of 3, one thread" in told
+    assert all(line.split() == [corpus, "11", "ms", "0.42", "ms", "2.3", "s", "1.2", "ms", "61"] for corpus in ("unified", "own") for line in told.splitlines() if line.startswith(f" {corpus} "))
+    assert ["canopy", "250", "ms", "125", "ms", "3.0", "s", "0.4", "ms", "200", "ms"] in [line.split() for line in told.splitlines()] and "77" not in told and "88" not in told
+    path.write_text("[]")
+    assert "no seconds that can be read" in shown()
+    assert [show_time(s) for s in (0, 0.0000049, 0.0099, 0.9999, 99.96, 1234)] == ["0", "0.0049 ms", "9.9 ms", "1.0 s", "100 s", "1,234 s"]
 
 
 def test_values_are_combined(tmp_path: Path) -> None:
