@@ -92,9 +92,7 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
     """A table of every benchmark and setting, what was not run and why; returns how many systems answered."""
     from rich.markup import escape
 
-    if not console.is_terminal:
-        console.width = max(WIDE, console.width)  # a file or a pipe has no edge
-    wide, ran = console.width >= WIDE, set[str]()
+    ran = set[str]()
     for name in config.benchmarks:
         lines, listed = read_lines(root, config, name)
         labels = ", ".join(r["label"] for r in listed["readers"])
@@ -102,7 +100,7 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
             if setting == "own" and listed["own_is_unified"]:
                 console.print(f"{name}, {SETTINGS[setting]}: it is all there is, so its figures are those of the unified corpus.", highlight=False, soft_wrap=True)
                 continue
-            console.print(_table(f"{name}, {SETTINGS[setting]}", [x for x in lines if x.setting == setting], listed["metric"]["primary"], wide))
+            _print_fitting(console, f"{name}, {SETTINGS[setting]}", [x for x in lines if x.setting == setting], listed["metric"]["primary"])
         how = "no language model took part" if listed["llm_free"] else "with a language model"
         console.print(f"{name}: read by {escape(labels)}; {how}. {escape(listed['metric']['rules'])}", highlight=False, soft_wrap=True)
         ran |= {s["name"] for s in listed["systems"] if s["ran"]}
@@ -112,7 +110,6 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
     return len(ran)
 
 
-WIDE = 150  # columns of a terminal that all of a table fits in
 SETTINGS = {"unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 
 
@@ -141,8 +138,21 @@ def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], 
     return compare_systems(rows, primary, resamples=e.resamples, seed=config.answers.seeds[0], confidence=e.confidence), listed
 
 
+def _print_fitting(console: Console, title: str, lines: Sequence[Line], primary: Sequence[str]) -> None:
+    """All of a table where there is room for it, as in a file or a pipe, which have no edge; else what fits."""
+    table = _table(title, lines, primary, wide=True)
+    needed, there = console.measure(table, options=console.options.update(width=1000)).maximum, console.width
+    if needed > there and console.is_terminal:
+        table = _table(title, lines, primary, wide=False)
+        needed = there
+    console.width = max(needed, there)
+    console.print(table)
+    console.width = there
+
+
 def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool) -> Any:
-    """Systems side by side. Where it is narrow, intervals stand at the first measure and the difference alone, and calls and rounds are left to the report."""
+    """Systems side by side. Where it is narrow, intervals stand at the first measure and the difference alone; other than the first two measures, calls and rounds are left
+    to the report."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Column, Table
 
@@ -151,7 +161,7 @@ def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool
     several = len({x.reader for x in lines}) > 1
     reference = next((x.reference for x in lines if x.reference), "")
     labels = {"answer_in_evidence": "answer kept", "gold_recall": "gold kept", "em": "EM", "f1": "F1"}
-    shown = [*((m, "percent") for m in primary), ("gold_recall", "percent"), ("answer_in_evidence", "percent"), ("tokens", "count"),
+    shown = [*((m, "percent") for m in (primary if wide else primary[:2])), ("gold_recall", "percent"), ("answer_in_evidence", "percent"), ("tokens", "count"),
              *((("calls", "number"), ("rounds", "number")) if wide else ())]
 
     def cell(line: Line, measure: str, kind: str) -> str:

@@ -54,10 +54,11 @@ def _steps(benchmark: str, retrieval: Mapping[str, Mapping[str, float]]) -> Tabl
 def _systems(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     several = len({r["reader"] for r in rows}) > 1
     done = [a for a in _ACTIVITIES if any(r["activities"].get(a) for r in rows)]
-    table = _table(title, "system", ["mean", "median", "95th percentile", *(_ACTIVITIES[a] for a in done)])
+    table = _table(title, "system", ["mean", "median", "95th percentile", *(_ACTIVITIES[a] for a in done), "other"])
     for r in rows:
+        other = r["mean"] - sum(r["activities"].get(a, 0.0) for a in done)
         name = r["system"] + (f" ({r['reader']})" if several else "")
-        table.add_row(name, *(show_time(r[m]) for m in ("mean", "median", "p95")), *(show_time(r["activities"].get(a, 0.0)) for a in done))
+        table.add_row(name, *(show_time(r[m]) for m in ("mean", "median", "p95")), *(show_time(r["activities"].get(a, 0.0)) for a in done), show_time(max(0.0, other)))
     return table
 
 

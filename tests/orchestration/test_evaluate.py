@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,20 +92,20 @@ def test_the_environments_server_is_written_down_and_its_key_is_not(monkeypatch:
     assert cli_evaluate.server_of_environment(named, console()) == []
 
 
-def write_answers(root: Path, em: dict[str, list[float]]) -> Path:
+def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1")) -> Path:
     """What the stage `answers` writes, made up."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "params.yaml").write_text(PARAMS)
     folder = root / "data" / "answers" / "tiny"
     rows: list[dict[str, Any]] = [
         {"question_id": f"q{n}", "reader": "words", "system": system, "setting": "unified", "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
-         **{m: None for m in METRICS}, "em": v, "f1": v, "tokens": 10, "whole_tokens": 40, "calls": [], "rounds": 1, "retrieved": 3, "follow_up_retrieved": 0, "duplicates": 0,
+         **{m: None for m in METRICS}, **dict.fromkeys(primary, v), "tokens": 10, "whole_tokens": 40, "calls": [], "rounds": 1, "retrieved": 3, "follow_up_retrieved": 0, "duplicates": 0,
          "cap_cut": False, "gold_items_found": 1, "gold_items": 2, "gold_recall": 0.5, "answer_in_evidence": None, "items_refinable": 1, "items_kept": 1, "items_split": 0,
          "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []} for system, values in em.items() for n, v in enumerate(values)]
     write_table(folder / "answers.parquet", rows, ANSWER_SCHEMA)
     described = [{"name": s, "ran": True, "why_not": []} for s in em] + [{"name": "ircot", "ran": False, "why_not": ["needs a language model server"]}]
     (folder / "systems.json").write_text(json.dumps({"readers": [{"name": "words", "label": "the word reader", "kind": "plain"}], "llm_free": True, "systems": described, "own_is_unified": False,
-                                                     "metric": {"primary": ["em", "f1"], "rules": "As SQuAD."}}))
+                                                     "metric": {"primary": list(primary), "rules": "As SQuAD."}}))
     return root
 
 
@@ -119,13 +120,22 @@ def test_answers_are_shown_with_intervals_and_what_was_not_run_with_why(tmp_path
         cli_evaluate.read_lines(root, load_config(root / "params.yaml"), "tiny")
 
 
+def test_no_figure_is_cut_off_in_a_pipe_or_on_a_terminal(tmp_path: Path) -> None:
+    """HotpotQA has four official measures; a system's name may be long."""
+    root = write_answers(tmp_path, {"vanilla": [1.0, 0.0] * 10, "canopy-aggregate-all": [1.0] * 20}, ["em", "f1", "sp_f1", "joint_f1"])
+    for out in (console(80), *(console(width, terminal=True) for width in (80, 120, 160, 240))):
+        cli_evaluate.show_answers(root, load_config(root / "params.yaml"), out)
+        told = out.export_text()
+        assert "\u2026" not in told and "canopy-aggregate-all" in told and (("sp f1" in told and "calls" in told) is (not out.is_terminal or out.width == 240))
+
+
 def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
     root, path = tmp_path, tmp_path / ".canopy" / "timings" / "answers-tiny.json"
 
     def shown(width: int = 80) -> str:
         out = console(width)
         show_seconds(root, "tiny", out)
-        return out.export_text()
+        return out.export_text().replace(str(path), "FILE")
 
     assert "no seconds were measured here" in shown()
     path.parent.mkdir(parents=True)
@@ -134,9 +144,9 @@ def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
     steps = {"query_encoding": 0.011, "search": 0.00042, "node_encoding_cold": 2.31, "node_scores_cached": 0.0012, "nodes": 61.0, "questions": 3.0}
     path.write_text(json.dumps({"systems": [took, {**took, "variant": "k=5", "mean": 77.0}, {**took, "setting": "gold", "mean": 88.0}], "retrieval": {"unified": steps, "own": steps}}))
     told = shown()
-    assert max(len(line) for line in told.splitlines() if str(path) not in line) <= 80 and "mean of 3, one thread" in told
+    assert max(len(line) for line in told.splitlines()) <= 80 and "every corpus, size and role: FILE" in told and "mean of 3, one thread" in told
     assert all(line.split() == [corpus, "11", "ms", "0.42", "ms", "2.3", "s", "1.2", "ms", "61"] for corpus in ("unified", "own") for line in told.splitlines() if line.startswith(f" {corpus} "))
-    assert ["canopy", "250", "ms", "125", "ms", "3.0", "s", "0.4", "ms", "200", "ms"] in [line.split() for line in told.splitlines()] and "77" not in told and "88" not in told
+    assert ["canopy", "250", "ms", "125", "ms", "3.0", "s", "0.4", "ms", "200", "ms", "50", "ms"] in [line.split() for line in told.splitlines()] and "77" not in told and "88" not in told
     path.write_text("[]")
     assert "no seconds that can be read" in shown()
     assert [show_time(s) for s in (0, 0.0000049, 0.0099, 0.9999, 99.96, 1234)] == ["0", "0.0049 ms", "9.9 ms", "1.0 s", "100 s", "1,234 s"]
