@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from canopy.errors import CanopyError, DataError
-from orchestration.cli_shared import Workspace, split_names, stoppable, workspace_of
+from orchestration.cli_shared import Workspace, print_whole, split_names, stoppable, width_of, workspace_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -141,13 +141,7 @@ def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], 
 def _print_fitting(console: Console, title: str, lines: Sequence[Line], primary: Sequence[str]) -> None:
     """All of a table where there is room for it, as in a file or a pipe, which have no edge; else what fits."""
     table = _table(title, lines, primary, wide=True)
-    needed, there = console.measure(table, options=console.options.update(width=1000)).maximum, console.width
-    if needed > there and console.is_terminal:
-        table = _table(title, lines, primary, wide=False)
-        needed = there
-    console.width = max(needed, there)
-    console.print(table)
-    console.width = there
+    print_whole(console, table if not console.is_terminal or width_of(table, console) <= console.width else _table(title, lines, primary, wide=False))
 
 
 def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool) -> Any:
@@ -173,7 +167,7 @@ def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool
         return (f"{value} {interval}" if wide else f"{value}\n{interval}").strip().replace(", ", ",\u00a0")
 
     def right(label: str) -> Column:
-        return Column(label, justify="right", no_wrap=wide)
+        return Column(label, justify="right", no_wrap=wide, min_width=max(map(len, label.split())))
 
     table = Table(*([Column("reader", no_wrap=True)] if several else []), Column("system", no_wrap=True), *(right(labels.get(m, m.replace("_", " "))) for m, _ in shown),
                   *([right(f"{labels.get(primary[0], primary[0])} - {reference}'s")] if reference else []), title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))

@@ -1,4 +1,4 @@
-"""What the program's commands have in common: the option that names a workspace, lists of names, and what Ctrl-C does."""
+"""What the program's commands have in common: the option that names a workspace, lists of names, and what Ctrl-C does, how tables are printed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from canopy.errors import DataError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 Workspace = Annotated[Path | None, typer.Option("--workspace", envvar="CANOPY_WORKSPACE", metavar="DIR", help=(
     "Folder with dvc.yaml, params.yaml and data/. Unless said: the current folder where it is one, else the checkout."))]
@@ -26,6 +30,19 @@ def stoppable() -> Iterator[None]:
 
         Console(stderr=True).print("stopped; what was finished is kept, and the same command goes on from there", style="yellow")
         raise typer.Exit(130) from None
+
+
+def width_of(table: Table, console: Console) -> int:
+    """Columns that a table takes where nothing is wrapped."""
+    return console.measure(table, options=console.options.update(width=10_000)).maximum
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Print a table; a file or a pipe has no edge, so that nothing is wrapped there."""
+    before = console.width
+    console.width = before if console.is_terminal else max(before, width_of(table, console))
+    console.print(table)
+    console.width = before
 
 
 def split_names(lists: Sequence[str]) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestration.cli_shared import print_whole
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -16,7 +18,10 @@ _ACTIVITIES = {"encode": "encode", "search": "search", "score": "score", "compre
 
 
 def show_seconds(root: Path, benchmark: str, console: Console) -> None:
-    """Seconds a question: of retrieval and refinement by corpus, cold and cached, and of every system at its own size over the first corpus; nothing where nothing was measured."""
+    """Seconds a question: of retrieval and refinement by corpus, cold and cached, and of every system at its own size over the first corpus.
+
+    ``other``: what none of the named steps took, such as judging without a language model, and putting evidence together.
+    """
     path = root / ".canopy" / "timings" / f"answers-{benchmark}.json"
     try:
         told = json.loads(path.read_text("utf-8"))
@@ -24,7 +29,7 @@ def show_seconds(root: Path, benchmark: str, console: Console) -> None:
         tables = [_steps(benchmark, retrieval)] if retrieval else []
         settings = list(dict.fromkeys(s["setting"] for s in systems))
         if settings:
-            tables.append(_systems(f"{benchmark}, {settings[0]}: time a question, by system", [s for s in systems if s["setting"] == settings[0]]))
+            tables.append(_systems(f"{benchmark}, {settings[0]}: milliseconds a question", [s for s in systems if s["setting"] == settings[0]]))
     except FileNotFoundError:
         console.print(f"{benchmark}: no seconds were measured here: the answers came out of the cache of outputs.", highlight=False, soft_wrap=True)
         return
@@ -32,8 +37,8 @@ def show_seconds(root: Path, benchmark: str, console: Console) -> None:
         console.print(f"{path}: no seconds that can be read; `canopy run --force answers` measures anew", highlight=False, soft_wrap=True)
         return
     for table in tables:
-        console.print(table)
-    console.print(f"seconds of every corpus, size and role: {path}", highlight=False, soft_wrap=True)
+        print_whole(console, table)
+    console.print(f"A question is encoded once for all systems. Seconds of every corpus, size and role: {path}", highlight=False, soft_wrap=True)
 
 
 def show_time(seconds: float) -> str:
@@ -41,6 +46,10 @@ def show_time(seconds: float) -> str:
     if seconds >= 0.9995:
         return f"{seconds:,.1f} s" if seconds < 99.95 else f"{seconds:,.0f} s"
     return f"{seconds * 1000:.0f} ms" if seconds >= 0.00995 else f"{seconds * 1000:.2g} ms" if seconds > 0 else "0"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f}" if seconds >= 0.00095 else f"{seconds * 1000:.2f}" if seconds > 0 else "0"
 
 
 def _steps(benchmark: str, retrieval: Mapping[str, Mapping[str, float]]) -> Table:
@@ -54,11 +63,11 @@ def _steps(benchmark: str, retrieval: Mapping[str, Mapping[str, float]]) -> Tabl
 def _systems(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     several = len({r["reader"] for r in rows}) > 1
     done = [a for a in _ACTIVITIES if any(r["activities"].get(a) for r in rows)]
-    table = _table(title, "system", ["mean", "median", "95th percentile", *(_ACTIVITIES[a] for a in done), "other"])
+    table = _table(title, "system", ["mean", "median", "p95", *(_ACTIVITIES[a] for a in done), "other"])
     for r in rows:
         other = r["mean"] - sum(r["activities"].get(a, 0.0) for a in done)
         name = r["system"] + (f" ({r['reader']})" if several else "")
-        table.add_row(name, *(show_time(r[m]) for m in ("mean", "median", "p95")), *(show_time(r["activities"].get(a, 0.0)) for a in done), show_time(max(0.0, other)))
+        table.add_row(name, *(_milliseconds(s) for s in (r["mean"], r["median"], r["p95"], *(r["activities"].get(a, 0.0) for a in done), max(0.0, other))))
     return table
 
 
