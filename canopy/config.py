@@ -286,7 +286,10 @@ def _resolve(settings: Any, key: str, folder: Path) -> Any:
     given = settings.get(key) if isinstance(settings, dict) else None
     if not isinstance(given, str) or not given.strip():
         return settings
-    place = folder / Path(given.strip()).expanduser()
+    try:
+        place = folder / Path(given.strip()).expanduser()
+    except RuntimeError:  # "~name", and nobody here is called that
+        return settings
     return {**settings, key: str(place.resolve())} if place.is_dir() else settings
 
 

@@ -58,7 +58,7 @@ def evaluation_data_digest(workspace: Path, config: Config, benchmark: str) -> s
     gold = sorted((r for r in pq.read_table(gold_folder / "gold.parquet", columns=columns).to_pylist() if r["question_id"] in test),
                   key=lambda r: (r["question_id"], r["group"], r["item_id"]))
     items = read_items(benchmark_folder / "items.parquet", sorted({r["item_id"] for r in gold}))
-    seen = {"questions": sorted((q.id, q.question, list(q.answers)) for q in read_questions(benchmark_folder / "questions.parquet")
+    seen = {"questions": sorted((q.id, q.question, list(q.answers), [list(d) for d in q.details]) for q in read_questions(benchmark_folder / "questions.parquet")
                                 if q.id in test),
             "gold": gold, "items": sorted((i.id, i.content_digest()) for i in items), "hierarchy": config.hierarchy.model_dump(mode="json")}
     return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()

@@ -77,7 +77,7 @@ class Scorekeeper:
         retrieved = [i for r in result.rounds for i in r.retrieved]
         new = list(dict.fromkeys(i for r in result.rounds for i in r.new))
         later = [r for r in result.rounds[1:]]
-        kept = self._fragments(result.evidence, tools)
+        kept = None if result.rewritten else self._fragments(result.evidence, tools)
         support = Support(kept, self.gold.best(question.id, kept)) if self.facts and kept is not None else None
         scores = self.metric.score(question, result.answer, support)
         found, wanted = self.gold.items_found(question.id, frozenset(map(self.places.item, retrieved)))

@@ -59,10 +59,17 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
     model = language.model.strip() or os.environ.get(MODEL, "").strip() or _only_model(server)
     cache = ReplyCache(work / REPLIES)
     chat = ChatClient(replace(server, model=model), cache)
-    counter: Counter = LocalTokens(Path(language.tokenizer).expanduser()) if language.tokenizer else server_tokens(chat, cache) or EstimatedTokens()
+    counter: Counter = LocalTokens(_named_path(language.tokenizer)) if language.tokenizer else server_tokens(chat, cache) or EstimatedTokens()
     reader = LanguageReader(chat, short_name(model), counter, language.sees_media)
     return Roles(LanguageCritic(chat, reader.count_tokens, language.sees_media, room), LanguageClassifier(chat), LanguageRouter(chat), reader,
                  f"{reader.name}, over an OpenAI-compatible server{', images and frames shown' if language.sees_media else ''}", "llm", chat)
+
+
+def _named_path(given: str) -> Path:
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:  # "~name", and nobody here is called that: there is no such file, which is what is then said
+        return Path(given)
 
 
 def named_server(language: Language) -> str:

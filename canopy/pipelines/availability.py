@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from canopy.pipelines.base import SystemSpec
 SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL "
           "(any OpenAI-compatible one; the README says how to start `vllm serve`)")
 _SCORES = {"f_theta_per_modality": "; set training.per_modality=true, and `canopy run` makes it"}
+SMALL = 32 * 2 ** 20  # bytes of a model's file that is read to tell it from another
 _PIP = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "PIL": "pillow"}  # where the package's name is not the module's
 
 
@@ -51,12 +53,32 @@ def find_models(named: Mapping[str, str], root: Path) -> dict[str, Path]:
     """
     found = {}
     for key, value in named.items():
-        folder = root / Path(value.strip()).expanduser()
+        try:
+            folder = root / Path(value.strip()).expanduser()
+        except RuntimeError:  # "~name", and nobody here is called that
+            continue
         if value.strip() and folder.is_dir():
             found[key] = folder.resolve()
         elif value.strip() and (cached := _cached(value.strip())):
             found[key] = cached
     return found
+
+
+def folder_mark(folder: Path) -> str:
+    """SHA-256 over the files of a model's folder: their names, sizes, and contents, of large ones (weights) the time of their last change.
+
+    Hidden files and folders (``.git``) are passed over. A lone file is a folder of one.
+    """
+    files = sorted(f for f in folder.rglob("*") if f.is_file() and not any(p.startswith(".") for p in f.relative_to(folder).parts)) if folder.is_dir() else [folder]
+    seen = hashlib.sha256()
+    for file in files:
+        try:
+            held = file.stat()
+            told = hashlib.sha256(file.read_bytes()).hexdigest() if held.st_size <= SMALL else str(held.st_mtime_ns)
+        except OSError:
+            continue  # whoever needs it says what is wrong with it
+        seen.update(f"{file.name if file == folder else file.relative_to(folder)}\x1f{held.st_size}\x1f{told}\x1e".encode("utf-8", "surrogatepass"))
+    return seen.hexdigest()
 
 
 def _cached(hub_id: str) -> Path | None:

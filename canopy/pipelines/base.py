@@ -58,7 +58,8 @@ class Result:
     """What a system made of a question.
 
     ``evidence`` is what the reader saw, in its order; ``tokens`` its length in the reader's tokens; ``cap_cut`` whether the evidence cap
-    cut some away; ``notes`` counts what went another way than the protocol (fallbacks, an unusable reply).
+    cut some away; ``notes`` counts what went another way than the protocol (fallbacks, an unusable reply). ``rewritten``: the system writes a text of its
+    own in the items' place, even where it wrote nothing, so that no fragments are kept or lost.
     """
 
     answer: str
@@ -68,6 +69,7 @@ class Result:
     tokens: int = 0
     cap_cut: bool = False
     notes: dict[str, int] = field(default_factory=dict)
+    rewritten: bool = False
 
 
 class System(Protocol):

@@ -10,10 +10,10 @@ from typing import Any
 from canopy.config import Answers, Options
 from canopy.evaluation.official.base import normalise_answer
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Memory, Trace
+from canopy.llm.roles import Memory, Shown, Trace
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
 from canopy.pipelines.compression import keep_whole, regions_of, score_items, select_rule
-from canopy.pipelines.evidence import answer_from, show_regions
+from canopy.pipelines.evidence import answer_from, fit_rounds
 from canopy.pipelines.tools import Tools
 
 
@@ -66,8 +66,7 @@ class Canopy:
             if self.options.min_gain is not None and number > 1 and new_words(state.rounds, tools) < self.options.min_gain:
                 state.notes["stopped: little new"] += 1
                 break
-            evidence = [r for done in state.rounds for r in done.kept]
-            verdict = tools.roles.critic.judge(question.question, show_regions(evidence, tools, self.options), state.memory, trace)
+            verdict = tools.roles.critic.judge(question.question, self._for_critic(question, state, tools, trace), state.memory, trace)
             if verdict.sufficient:
                 break
             if state.memory is not None:
@@ -101,13 +100,26 @@ class Canopy:
                 regions.setdefault(region.item_id, []).append(region)
         return [r for i in new for r in regions[i]]
 
+    def _for_critic(self, question: Question, state: _State, tools: Tools, trace: Trace) -> list[Shown]:
+        """All evidence in retrieval order, under the cap that the reader's is under; what is left out is noted."""
+        pairs, _ = fit_rounds(question, tools, state.rounds, self.options)
+        if left := sum(len(r.kept) for r in state.rounds) - len(pairs):
+            trace.note("regions the critic had no room for", left)
+        return [s for _, s in pairs]
+
     def _check(self, question: Question, result: Result, tools: Tools, trace: Trace) -> Result:
-        """Is the answer stated in what was kept? If not, the reader gets the same items whole, once; what then is not stated either is noted."""
+        """Is the answer stated in what was kept? If not, the reader gets the same items whole, once; what then is not stated either is noted.
+
+        Where all items were whole already, nobody is asked again.
+        """
         if is_stated(result):
             return result
         best: dict[str, float] = {}
         for region in (e for r in result.rounds for e in r.kept):
             best[region.item_id] = max(region.score, best.get(region.item_id, region.score))
+        if all((e.lo, e.hi) == (0, tools.library.leaves(e.item_id).count) for r in result.rounds for e in r.kept):
+            result.notes["unsupported"] = 1
+            return result
         whole = [Round(r.query, r.retrieved, r.new, tuple(keep_whole(r.new, tools, [best.get(i, 0.0) for i in r.new]))) for r in result.rounds]
         again = answer_from(question, tools, trace, whole, self.options, Counter(result.notes))
         again.notes["reread whole"] = 1
@@ -117,17 +129,22 @@ class Canopy:
 
 
 def is_stated(result: Result) -> bool:
-    """Whether the shown words hold the answer after normalising; verdicts (yes, no, an option's letter) and empty answers are not looked for."""
-    said = normalise_answer(result.answer)
-    if said in ("", "yes", "no") or len(said) == 1:
-        return True
-    return any(f" {said} " in f" {normalise_answer(s.words())} " for s in result.shown)
+    """Whether the shown words hold the answer after normalising, or each of its parts where it is a list (``"; "`` between them).
+
+    Verdicts (yes, no, an option's letter) and empty answers are not looked for.
+    """
+    shown = [f" {normalise_answer(s.words())} " for s in result.shown]
+    parts = [normalise_answer(p) for p in result.answer.split(";")]
+    return all(said in ("", "yes", "no") or len(said) == 1 or any(f" {said} " in words for words in shown) for said in parts)
 
 
 def new_words(rounds: list[Round], tools: Tools) -> float:
-    """Information gain of the last round: the share of its kept words that no earlier round kept, 0 where it kept none."""
+    """Information gain of the last round: the share of its kept words that no earlier round kept, 0 where it kept none.
+
+    A region without words (a picture, a silent film) is one word of its own.
+    """
     def words(kept: tuple[Evidence, ...]) -> set[str]:
-        return {w for r in kept for w in re.findall(r"\w{3,}", tools.library.show(r).text.lower())}
+        return {w for r in kept for w in re.findall(r"\w{3,}", tools.library.show(r).text.lower()) or [f"{r.item_id}:{r.lo}-{r.hi}"]}
 
     now = words(rounds[-1].kept)
     before = set().union(*(words(r.kept) for r in rounds[:-1]))
@@ -143,7 +160,7 @@ def _spec(name: str, says: str, paper: str = "", family: str = "ablation", round
 
 SYSTEMS = (
     _spec("canopy", "the paper's loop: retrieve, refine by the parent-relative rule, critic, follow-up", "CANOPY", "main"),
-    _spec("canopy-lookahead", "the loop with our rule that looks ahead: a child qualifies by its best descendant", "", "main", rule="lookahead"),
+    _spec("canopy-lookahead", "the loop with our rule that looks ahead: a child qualifies by its best descendant", "", "main", rule="lookahead", flat_global=False),
     _spec("canopy-routed", "a router first picks the modality corpora to search", "CANOPY routed", "main", routed=True),
     _spec("canopy-no-projection", "the loop with whole items: no compression", "w/o projection", projection=False),
     _spec("canopy-no-iteration", "one round", "w/o iteration", rounds=1),
@@ -152,7 +169,7 @@ SYSTEMS = (
     _spec("canopy-min-gain", "stops when less than a fifth of a round's words are new", min_gain=0.2),
     _spec("canopy-keep-margin", "an item stays whole where no region scores 0.02 above it", keep_margin=0.02),
     _spec("canopy-aggregate-all", "aggregate questions keep texts and videos whole too, not tables alone", aggregate_all=True),
-    _spec("canopy-flat-global", "all new items' leaves as one list, each kept if it scores at least its parent", flat_global=True),
+    _spec("canopy-flat-global", "all new items' leaves as one list, each kept if it scores at least its parent", flat_global=True, rule="parent"),
     _spec("canopy-per-modality", "an adapter of its own for every modality", scorer="f_theta_per_modality"),
     _spec("canopy-frame-density", "kept video regions get frames by their score", frame_density=True),
     _spec("canopy-critic-memory", "the critic is told the facts known and the gaps already searched", critic_memory=True),

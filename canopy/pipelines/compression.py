@@ -64,9 +64,7 @@ def keep_whole(items: Sequence[str], tools: Tools, retrieved: Sequence[float] = 
 def select_rule(options: Options) -> Select:
     """CANOPY's selection with the options that change it."""
     def choose(layout: Layout, scores: np.ndarray) -> np.ndarray:
-        if options.flat_global:
-            return select_global_leaves(layout, scores)
-        kept = refine(layout.forest, scores, rule=options.rule, margin=options.lookahead_margin)
+        kept = select_global_leaves(layout, scores) if options.flat_global else refine(layout.forest, scores, rule=options.rule, margin=options.lookahead_margin)
         return keep_unsure_whole(layout, scores, kept, options.keep_margin) if options.keep_margin else kept
     return choose
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -104,6 +105,32 @@ def choose_newest(rounds: Sequence[Sequence[int]], cap: int) -> tuple[list[list[
     return kept, not all(map(all, kept))
 
 
+def fit_rounds(question: Question, tools: Tools, rounds: Sequence[Round], options: Options) -> tuple[list[tuple[Evidence, Shown]], bool]:
+    """What the rounds kept as the reader sees it, each region with its tokens, as far as it fits under the cap; and whether anything was left out."""
+    everything = show_regions([e for r in rounds for e in r.kept], tools, options)
+    counts = count_tokens(everything, tools)
+    edges = [0, *accumulate(len(r.kept) for r in rounds)]
+    shown, tokens = ([x[a:b] for a, b in pairwise(edges)] for x in (everything, counts))
+    kept, cut = choose_newest(tokens, cap_of(question, tools))
+    return [(replace(e, tokens=n), s) for r, ss, ns, ks in zip(rounds, shown, tokens, kept, strict=True)
+            for e, s, n, k in zip(r.kept, ss, ns, ks, strict=True) if k], cut
+
+
+def cut_text(text: str, cap: int, tools: Tools) -> tuple[str, bool]:
+    """The beginning of a text, whole words, that fits under the cap, and whether that is less than all of it."""
+    def fits(end: int) -> bool:
+        return tools.roles.reader.count_tokens([text[:end]])[0] <= cap
+
+    if fits(len(text)):
+        return text, False
+    ends = [0, *(m.end() for m in re.finditer(r"\S+", text))]
+    low, high = 0, len(ends) - 1  # the first `low` words fit, the first `high` do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(ends[middle]) else (low, middle)
+    return text[:ends[low]], True
+
+
 def order_regions(regions: Sequence[tuple[Evidence, Shown]], order: str) -> list[tuple[Evidence, Shown]]:
     """``retrieval``: as they came; ``score``: best first; ``best_last``: best nearest to the question."""
     if order == "retrieval":
@@ -121,13 +148,7 @@ def answer_from(question: Question, tools: Tools, trace: Trace, rounds: Sequence
         With the evidence the reader saw; its ``tokens`` are the reader's.
     """
     options = options or Options()
-    everything = show_regions([e for r in rounds for e in r.kept], tools, options)
-    counts = count_tokens(everything, tools)
-    edges = [0, *accumulate(len(r.kept) for r in rounds)]
-    shown, tokens = ([x[a:b] for a, b in pairwise(edges)] for x in (everything, counts))
-    kept, cut = choose_newest(tokens, cap_of(question, tools))
-    pairs = [(replace(e, tokens=n), s) for r, ss, ns, ks in zip(rounds, shown, tokens, kept, strict=True)
-             for e, s, n, k in zip(r.kept, ss, ns, ks, strict=True) if k]
+    pairs, cut = fit_rounds(question, tools, rounds, options)
     pairs = order_regions(pairs, options.order)
     reply = read_evidence(question, [s for _, s in pairs], tools, trace)
     noted = {**(notes or {}), **trace.notes}  # what roles noted on the way is told with the answer

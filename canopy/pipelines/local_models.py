@@ -39,7 +39,7 @@ def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -
         if (folder, load) not in _held:
             try:
                 _held[folder, load] = load(folder)
-            except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as e:
+            except Exception as e:  # what a damaged folder raises is of many libraries' kinds (safetensors, pickle, huggingface_hub), some of them bare Exceptions
                 raise DataError(f"answers.models.{key}: {folder}: cannot be loaded ({type(e).__name__}: {' '.join(str(e).split())[:200]}); it must be the "
                                 "folder of a checkpoint: config.json, the weights, and the tokenizer's files") from None
         return _held[folder, load]
@@ -49,7 +49,8 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the GPU where there is one
     (in the checkpoint's own precision; else in float32).
 
-    Nothing is fetched, and no code that a folder brings along is run. ValueError where weights are missing.
+    Nothing is fetched, and no code that a folder brings along is run. ValueError where weights are missing, or all of the tokenizer's files: transformers
+    then makes an empty tokenizer, to which every word is unknown.
     """
     from canopy.encoder.vision_imports import prepare_torchvision
 
@@ -70,6 +71,8 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
         logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()
+    if not any((folder / name).is_file() for name in {"tokenizer.json", *tokenizer.vocab_files_names.values()}):
+        raise ValueError("none of the tokenizer's files is in it")
     # What a checkpoint lacks is filled with random numbers: only a pooler may be, which nothing here uses.
     if lacking := sorted(k for k in found["missing_keys"] if "pooler" not in k):
         raise ValueError(f"{len(lacking)} of the weights that {type(model).__name__} needs are not in it, such as {lacking[0]}")

@@ -17,7 +17,7 @@ from canopy.items import Evidence, Question
 from canopy.llm.roles import Trace
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
 from canopy.pipelines.compression import keep_whole
-from canopy.pipelines.evidence import answer_from
+from canopy.pipelines.evidence import answer_from, cap_of, cut_text
 from canopy.pipelines.local_models import clean, hold_model, load_pretrained
 from canopy.pipelines.recomp import rewritten, set_apart
 from canopy.pipelines.tools import Tools
@@ -154,6 +154,7 @@ class LongLlmLingua:
     """Retrieve k items, drop contexts and tokens of their words until about a share of rho is left, read that.
 
     Tables and segments come in words, as the reader would get them. Images and videos that the reader sees stay whole, beside what is left of the rest.
+    What is left is one text: of one longer than the reader's cap the beginning is read, which holds the contexts ranked best.
     """
 
     def __init__(self, k: int, rate: float = RATE) -> None:
@@ -166,13 +167,17 @@ class LongLlmLingua:
         apart, notes = set_apart(ids, tools), Counter[str]()
         words = [i for i in ids if i not in apart]
         kept: list[Evidence] = []
+        cut = False
         if words:
             started = time.perf_counter()
             text, notes = compress(compressor, question.question, [tools.library.show(e).words() for e in keep_whole(words, tools)], self.rate)
             trace.spend("compress", time.perf_counter() - started)
+            text, cut = cut_text(text, cap_of(question, tools), tools)
             kept = rewritten(words[0], text, tools)
         kept += keep_whole([i for i in ids if i in apart], tools)
-        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=notes)
+        result = answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=notes)
+        result.rewritten, result.cap_cut = True, result.cap_cut or cut
+        return result
 
 
 def _sizes(answers: Answers) -> Mapping[str, System]:

@@ -33,6 +33,7 @@ BATCH = 32
 SENTENCE_TOKENS = 512
 DOCUMENT_TOKENS, SUMMARY_TOKENS = 1024, 512  # the authors' lengths of source and target
 _KEPT_SCORES = 20_000
+_WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")  # endings of the names of models that are no encoders
 
 
 class DualEncoder:
@@ -42,6 +43,8 @@ class DualEncoder:
         self._tokenizer, self._model = load_pretrained("AutoModel", folder)
         if self._model.config.is_encoder_decoder:
             raise ValueError("it is a model that generates, not an encoder")
+        if named := [a for a in self._model.config.architectures or () if a.endswith(_WRITERS)]:
+            raise ValueError(f"it is a {named[0]}, a model that writes, not an encoder")
         told = (getattr(self._model.config, "max_position_embeddings", 0) or SENTENCE_TOKENS, self._tokenizer.model_max_length)
         self._window = int(min(SENTENCE_TOKENS, *told))
         self._tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
@@ -85,6 +88,7 @@ class Summariser:
     def __init__(self, folder: Path) -> None:
         self._tokenizer, self._model = load_pretrained("AutoModelForSeq2SeqLM", folder)
         self._tokenizer.model_max_length = int(1e9)
+        self._window = min(DOCUMENT_TOKENS, int(getattr(self._model.config, "max_position_embeddings", 0) or DOCUMENT_TOKENS))
         self._lock = threading.Lock()
 
     def summarise(self, question: str, documents: str) -> tuple[str, bool]:
@@ -92,11 +96,11 @@ class Summariser:
         import torch
 
         asked = f"Question: {clean(question)}\n Document: {clean(documents)}\n Summary: "  # the authors' template
-        ids = self._tokenizer(asked)["input_ids"]
-        with self._lock, torch.inference_mode():
-            inputs = self._tokenizer(asked, truncation=True, max_length=DOCUMENT_TOKENS, return_tensors="pt").to(self._model.device)
+        with self._lock, torch.inference_mode():  # the tokenizer too: it keeps from call to call whether it cuts
+            ids = self._tokenizer(asked)["input_ids"]
+            inputs = self._tokenizer(asked, truncation=True, max_length=self._window, return_tensors="pt").to(self._model.device)
             made = self._model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=SUMMARY_TOKENS)
-        return self._tokenizer.decode(made[0], skip_special_tokens=True).strip(), len(ids) > DOCUMENT_TOKENS
+        return self._tokenizer.decode(made[0], skip_special_tokens=True).strip(), len(ids) > self._window
 
 
 def set_apart(items: Sequence[str], tools: Tools) -> set[str]:
@@ -161,7 +165,9 @@ class RecompAbstractive:
             notes["empty summary"] += not summary
             kept = rewritten(words[0], summary, tools)
         kept += keep_whole([i for i in ids if i in apart], tools)
-        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=+notes)
+        result = answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=+notes)
+        result.rewritten = True
+        return result
 
 
 def rewritten(item: str, text: str, tools: Tools) -> list[Evidence]:

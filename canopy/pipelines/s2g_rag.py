@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Annotated
 
 from pydantic import Field
 
@@ -35,17 +36,18 @@ class Gap(Strict):
         return f"{target} {slot}" if target and slot else self.description.strip()
 
 
+# Lengths that only the schema knows: they keep a model that cannot stop from writing on; of a longer list the first are as good.
 class Judgement(Strict):
     """Whether the evidence suffices, and what it lacks."""
 
     sufficient: bool
-    gap_items: list[Gap] = Field(max_length=8)
+    gap_items: Annotated[list[Gap], Field(json_schema_extra={"maxItems": 8})]
 
 
 class Extraction(Strict):
     """Numbers of the sentences (rows, segments) that help to answer."""
 
-    sentences: list[int] = Field(max_length=40)
+    sentences: Annotated[list[int], Field(json_schema_extra={"maxItems": 40})]
 
 
 class S2gRag:

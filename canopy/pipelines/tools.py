@@ -20,6 +20,7 @@ from canopy.hierarchy.tree import Tree
 from canopy.index.item_index import ItemIndex
 from canopy.items import Evidence, Item
 from canopy.llm.roles import Roles, Shown, Trace
+from canopy.pipelines.local_models import clean
 
 
 class Library:
@@ -97,8 +98,9 @@ class Searcher:
         return sorted(set(seen.tolist()))
 
     def vector(self, query: str, trace: Trace | None = None) -> np.ndarray:
-        """f0's unit vector of a query, shape (dimension,)."""
+        """f0's unit vector of a query, shape (dimension,); half a surrogate pair, which a model may write, becomes a question mark."""
         started = time.perf_counter()
+        query = clean(query)
         with self._lock:  # one encoder, many threads; torch uses its own threads inside
             found = self._vectors.get(query)
             if found is None:

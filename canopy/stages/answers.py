@@ -24,7 +24,7 @@ from canopy.evaluation.answer_timings import summarise_seconds, time_retrieval
 from canopy.evaluation.budgets import measure_compression
 from canopy.evaluation.journal import Journal
 from canopy.evaluation.matrix import do_all, settings_of
-from canopy.pipelines.availability import describe_needs
+from canopy.pipelines.availability import describe_needs, find_models, folder_mark
 from canopy.pipelines.base import SystemSpec
 from canopy.progress import progress
 from canopy.stages.base import Paths, StageResult, Tracker, Validator
@@ -83,6 +83,11 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     data += [paths.output("gold_spans", benchmark) / n for n in ("gold.parquet", "splits.parquet")]
     data += sorted(f for s in ("corpus", "item_index") for f in paths.output(s).glob("*") if f.suffix in (".parquet", ".json"))
     data += sorted(paths.output("node_embeddings").glob("*/manifest.json"))
+    for key, folder in sorted(find_models(config.answers.models, paths.root).items()):
+        seen.update(f"\x1f{key}\x1f{folder_mark(folder)}".encode())
+    for tokenizer in dict.fromkeys(lang.tokenizer for lang in (config.language, *config.answers.readers) if lang.tokenizer):
+        named = Path(tokenizer)
+        seen.update(f"\x1f{folder_mark(named / 'tokenizer.json' if named.is_dir() else named)}".encode())
     for file, name in [*((f, f.relative_to(package)) for f in files), *((f, f.relative_to(paths.root)) for f in data)]:
         seen.update(f"\x1f{name}\x1f".encode())
         with open(file, "rb") as f:
@@ -104,8 +109,12 @@ def _answer_all(made: Run, paths: Paths, journal: Journal) -> None:
         cores, language = usable_cores(), made.config.language
         try:
             if not made.uses_server and made.config.encoder.kind == "minilm" and cores > 1 and len(tasks) >= WORTHWHILE:
-                answer_in_processes(made, paths, [(n, q.id) for n, q in tasks], take, cores)
-            else:
+                # A baseline's own model is loaded once, here: one in every process would fill the memory.
+                light = [(n, q.id) for n, q in tasks if not made.cells[n].spec.needs.models]
+                if light:
+                    answer_in_processes(made, paths, light, take, cores)
+                tasks = [(n, q) for n, q in tasks if made.cells[n].spec.needs.models]
+            if tasks:
                 do_all(tasks, lambda task: take((made.cells[task[0]].key(task[1].id), made.answer(made.cells[task[0]], task[1]))),
                        language.concurrency if made.uses_server else 1)
         except CanopyError as e:

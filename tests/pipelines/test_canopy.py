@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canopy.config import Answers, Options
-from canopy.items import Evidence
+from canopy.items import Evidence, Item
 from canopy.llm.roles import Shown, Trace
-from canopy.pipelines.base import Result, all_systems
+from canopy.pipelines.base import Result, Round, all_systems
 from canopy.pipelines.canopy import SYSTEMS, Canopy, is_stated, new_words
 from canopy.pipelines.compression import keep_whole, score_items, select_global_leaves
 from canopy.pipelines.evidence import choose_newest, order_regions, share_frames, show_regions
-from canopy.pipelines.tools import Tools
+from canopy.pipelines.tools import Library, Tools
 from tests import tiny_tools
 from tests.tiny_tools import ENOUGH, Bench, Corpus, more, question
 
@@ -341,3 +341,44 @@ def test_every_system_of_the_loop_answers(corpus: Corpus, spec: Any) -> None:
 def test_whole_items_without_scores(corpus: Corpus) -> None:
     tools: Tools = corpus.bench().tools
     assert [e.score for e in keep_whole(["tiny/nile"], tools)] == [0.0] and keep_whole([], tools) == []
+
+
+def test_the_critic_sees_what_fits_under_the_readers_cap_best_first(corpus: Corpus) -> None:
+    bench, trace = corpus.bench(more(NEON), evidence_tokens=100), Trace()
+    result = ask(bench, k=9, trace=trace, system={"projection": False})
+    first, everything = bench.critic.saw[0][1], result.rounds[0].kept
+    assert 0 < sum(len(s.words().split()) for s in first) <= 100 and len(first) < len(everything)
+    assert [s.item_id for s in first] == [e.item_id for e in everything[:len(first)]]  # the best retrieved stay, as for the reader
+    assert result.notes == {"regions the critic had no room for": sum(len(everything) - len(shown) for _, shown in bench.critic.saw)}
+
+
+def test_a_list_is_stated_where_each_of_its_parts_is(corpus: Corpus) -> None:
+    shown = [Shown("a", "text", "", 0, 1, "It passes through Vienna."), Shown("b", "text", "", 0, 1, "Belgrade lies on it.")]
+    assert is_stated(Result("Belgrade; Vienna", shown=shown)) and not is_stated(Result("Vienna; Paris", shown=shown)) and is_stated(Result("; ", shown=shown))
+
+
+def test_what_was_whole_already_is_not_read_again(corpus: Corpus) -> None:
+    bench = corpus.bench(answers=("Atlantis",))
+    result = ask(bench, k=1, faithfulness=True, keep_margin=2.0)
+    assert result.notes == {"unsupported": 1} and len(bench.reader.saw) == 1
+
+
+def test_what_has_no_words_is_new_all_the_same(corpus: Corpus) -> None:
+    """Else a follow-up that finds pictures would end the loop."""
+    items = [Item(f"tiny/p{n}", "tiny", "image", "") for n in range(2)]
+    tools = corpus.bench().tools
+    tools.library = Library({i.id: i for i in items}, 30.0)
+    rounds = [Round("q", (i.id,), (i.id,), tuple(keep_whole([i.id], tools))) for i in items]
+    assert new_words(rounds, tools) == 1.0 and new_words([rounds[0], rounds[0]], tools) == 0.0
+
+
+def test_a_margin_keeps_items_whole_under_flat_candidates_too(corpus: Corpus) -> None:
+    assert any(e.hi - e.lo < corpus.library.leaves(e.item_id).count for e in ask(corpus.bench(), flat_global=True).evidence)
+    assert all(e.depth == 0 for e in ask(corpus.bench(), flat_global=True, keep_margin=2.0).evidence)
+
+
+def test_options_for_all_do_not_turn_one_ablation_into_another() -> None:
+    made = {s.name: s.make(Answers(options=Options(flat_global=True, rule="lookahead"))) for s in SYSTEMS}
+    ahead, flat = made["canopy-lookahead"], made["canopy-flat-global"]
+    assert isinstance(ahead, Canopy) and (ahead.options.rule, ahead.options.flat_global) == ("lookahead", False)
+    assert isinstance(flat, Canopy) and (flat.options.rule, flat.options.flat_global) == ("parent", True)

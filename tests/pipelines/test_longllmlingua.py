@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from canopy.config import Answers
 from canopy.errors import DataError
 from canopy.pipelines.local_models import hold_model
 from canopy.pipelines.longllmlingua import SETTINGS, CachedModel, compress, load_compressor
@@ -86,3 +87,12 @@ def test_a_model_with_too_small_a_window_is_refused(tmp_path: Any) -> None:
     folder = build_causal(tmp_path / "small", positions=512)
     with pytest.raises(DataError, match="at least 1000 are needed"):
         hold_model("longllmlingua", {"longllmlingua": folder}, load_compressor)
+
+
+def test_a_text_over_the_readers_cap_is_read_up_to_it(shelf: Shelf) -> None:
+    """Left out whole it would leave the reader nothing."""
+    with ScriptedServer() as server:
+        whole, _ = shelf.answer("longllmlingua", server, answers=Answers(k=9))
+        assert whole.tokens > 100 and not whole.cap_cut
+        cut, _ = shelf.answer("longllmlingua", server, answers=Answers(k=9, evidence_tokens=100))
+    assert cut.cap_cut and 90 <= cut.tokens <= 100 and whole.shown[0].text.startswith(cut.shown[0].text) and cut.rewritten

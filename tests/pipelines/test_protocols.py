@@ -11,7 +11,7 @@ import pytest
 from canopy.config import Answers
 from canopy.items import Question
 from canopy.pipelines.ircot import MAX_ITEMS, MAX_STEPS, concludes, first_words
-from canopy.pipelines.s2g_rag import MAX_SENTENCES
+from canopy.pipelines.s2g_rag import MAX_GAPS, MAX_SENTENCES
 from tests.llm.scripted_server import Request, ScriptedServer, answer_plainly, prompt_of, words_of
 from tests.pipelines.served import ANSWERS, QUESTION, Shelf
 from tests.tiny_model import ITEMS
@@ -172,3 +172,14 @@ def test_evidence_over_the_cap_goes_oldest_first(shelf: Shelf) -> None:
     seen = [e.item_id for e in result.evidence]
     assert result.cap_cut and result.tokens <= 100 and len(rounds) > 1
     assert seen and rounds[-1][0] in seen and rounds[0][-1] not in seen
+
+
+def test_longer_lists_than_the_schema_allows_need_no_repair(shelf: Shelf) -> None:
+    """A server without schemas cannot hold a model to them; of a longer list the first are as good."""
+    gaps, numbers = json.dumps({"sufficient": False, "gap_items": [GAP] * 12}), json.dumps({"sentences": [1, 2, 3] * 20})
+    with ScriptedServer(lambda r: {"s2g_judge": gaps, "s2g_extract": numbers}.get(prompt_of(r), "Krypton")) as server:
+        result, trace = shelf.answer("s2g-rag", server, answers=Answers(k=4, rounds=1))
+        lists = [r["response_format"]["json_schema"]["schema"] for r in server.requests[:2]]
+    assert calls(trace) == {"judge": 1, "extractor": 1, "reader": 1} and len(result.rounds[0].kept) == 3
+    assert result.rounds[0].query.count(GAP["target"]) == MAX_GAPS
+    assert [lists[0]["properties"]["gap_items"]["maxItems"], lists[1]["properties"]["sentences"]["maxItems"]] == [8, 40]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,65 @@ def test_sizes_are_named_for_the_budget_figures() -> None:
     for name, expected in {"recomp-extractive": "N=2", "aks": "M=8", "longllmlingua": "budget=0.3"}.items():
         sizes = find_systems([name])[0].sizes
         assert sizes is not None and expected in sizes(ANSWERS)
+
+
+def damaged(whole: Path, folder: Path, how: str) -> Path:
+    """A copy of a checkpoint with something wrong in it."""
+    shutil.copytree(whole, folder)
+    weights = folder / "model.safetensors"
+    if how == "cut off":
+        weights.write_bytes(weights.read_bytes()[:2000])
+    elif how == "a pointer":
+        weights.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12\n")
+    elif how in ("another format", "empty"):
+        weights.unlink()
+        (folder / "pytorch_model.bin").write_bytes(b"" if how == "empty" else b"no pickle")
+    elif how == "wrong config":
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"hidden_size": "x", "d_model": "x"}))
+    else:
+        for file in folder.glob("tokenizer*"):
+            file.unlink()
+    return folder
+
+
+@pytest.mark.parametrize("how", ["cut off", "a pointer", "another format", "empty", "wrong config", "no tokenizer"])
+@pytest.mark.parametrize(("key", "load"), [("recomp_extractive", DualEncoder), ("recomp_abstractive", Summariser)])
+def test_a_damaged_folder_is_told_in_a_line(shelf: Shelf, tmp_path: Path, how: str, key: str, load: Any) -> None:
+    with pytest.raises(DataError, match=rf"answers.models.{key}: .*damaged: cannot be loaded") as told:
+        hold_model(key, {key: damaged(shelf.models[key], tmp_path / "damaged", how)}, load)
+    assert "\n" not in str(told.value)
+
+
+def test_a_model_that_writes_is_no_dual_encoder(shelf: Shelf) -> None:
+    with pytest.raises(DataError, match="LlamaForCausalLM, a model that writes, not an encoder"):
+        hold_model("recomp_extractive", {"recomp_extractive": shelf.models["longllmlingua"]}, DualEncoder)
+
+
+def test_the_summarisers_tokenizer_is_one_threads_at_a_time(shelf: Shelf) -> None:
+    """It keeps from call to call whether it cuts: another thread's call in between would change this one's."""
+    writer = Summariser(shelf.models["recomp_abstractive"])
+    inner, held = writer._tokenizer, []
+
+    class Watched:
+        def __call__(self, *args: Any, **more: Any) -> Any:
+            held.append(writer._lock.locked())
+            return inner(*args, **more)
+
+        def decode(self, *args: Any, **more: Any) -> str:
+            return str(inner.decode(*args, **more))
+
+    writer._tokenizer = Watched()
+    writer.summarise("Who?", "The Nile.")
+    assert held == [True, True]
+
+
+def test_a_summariser_with_a_smaller_window_is_not_asked_for_more(shelf: Shelf) -> None:
+    writer = Summariser(shelf.models["recomp_abstractive"])
+    assert writer._window == recomp.DOCUMENT_TOKENS
+    writer._window = 16
+    assert writer.summarise("Who?", "The Nile. " * 9)[1]
+
+
+def test_a_home_folder_of_nobody_is_not_found(tmp_path: Path) -> None:
+    assert find_models({"recomp_extractive": "~nobody-of-this-name/model"}, tmp_path) == {}

@@ -108,3 +108,8 @@ def test_a_folded_item_is_scored_by_its_representative(corpus: Corpus) -> None:
     kept = find_systems(["flat-leaf-m1"])[0].make(Answers()).answer(question(DAM), tools, Trace()).evidence
     usual: Sequence[Evidence] = [e for e in run("flat-leaf-m1", corpus.bench()).evidence if e.item_id == "tiny/nile"]
     assert [(e.item_id, e.lo, e.score) for e in kept] == [("tiny/twin", usual[0].lo, usual[0].score)]
+
+
+def test_half_a_surrogate_pair_in_a_query_is_a_question_mark(corpus: Corpus) -> None:
+    """A model may write one; Python's strings hold it, tokenizers do not."""
+    assert corpus.searcher.search("Mars \ud800", 3, Trace()) == corpus.searcher.search("Mars ?", 3, Trace())

@@ -59,9 +59,9 @@ class EvidenceCritic:
         bridges, missing = find_bridges(question, [sentences[n] for n in order], pages, searched), uncovered(question, pages)
         rest = remaining(question, sentences[order[0]]) if order else question
         query = f"{rest} {', '.join(bridges)}".strip() if bridges or missing else ""
-        if not query or query == question:
+        if not query or query == question.strip():
             return Verdict(True)
-        return Verdict(False, "; ".join(bridges or missing), query, (sentences[order[0]].full,) if memory is not None else ())
+        return Verdict(False, "; ".join(bridges or missing), query, (sentences[order[0]].full,) if memory is not None and order else ())
 
 
 def _pages(evidence: Sequence[Shown]) -> list[Page]:

@@ -85,3 +85,11 @@ def test_two_rounds_find_more_supporting_paragraphs_than_one_as_deep(real_data: 
     assert (two.retrieved == 4).all() and (one.retrieved == 4).all() and gain.low > 0, gain
     stops, _, less = bench.compare(pool, 2, exclude=True, stops=True)
     assert stops.retrieved.mean() < 3.5 and less.difference > 0.05, less
+
+
+@pytest.mark.parametrize("memory", [None, Memory()])
+def test_with_no_evidence_at_all_there_is_no_lead(roles: Roles, memory: Memory | None) -> None:
+    for question in ("Who wrote Hamlet?", "  Who wrote Hamlet? "):
+        assert roles.critic.judge(question, [], memory, Trace()).sufficient
+        wordless = Shown("p", "image", "", 0, 1, "")
+        assert roles.critic.judge(question, [wordless], memory, Trace()).facts == ()
