@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,18 @@ def test_data_digest_follows_test_data_only(workspace: Path) -> None:
     tiny_model.write_evaluation(workspace, 0.9)
     assert evaluation_data_digest(workspace, config, tiny_model.BENCHMARK) == before
     tiny_model.write_evaluation(workspace, 0.6, questions=119)
+    assert evaluation_data_digest(workspace, config, tiny_model.BENCHMARK) != before
+
+
+def test_data_digest_follows_what_a_benchmarks_rules_read_of_a_question(workspace: Path) -> None:
+    """An option or a scale that is another makes another question of it."""
+    from canopy.config import load_config
+    from canopy.items import read_questions, write_questions
+
+    config, path = load_config(workspace / "params.yaml"), workspace / "data" / "benchmark" / tiny_model.BENCHMARK / "questions.parquet"
+    before = evaluation_data_digest(workspace, config, tiny_model.BENCHMARK)
+    first, *others = read_questions(path)
+    write_questions(path, [replace(first, details=(("A", "a river"), ("B", "a lake"))), *others])
     assert evaluation_data_digest(workspace, config, tiny_model.BENCHMARK) != before
 
 
