@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from canopy.config import Answers, Benchmark, Config, Language, load_config
+from canopy.config import Language, load_config
 from canopy.errors import DataError, ServerError
-from canopy.evaluation.answering import connect_readers
 from canopy.items import Question
 from canopy.llm import connect
 from canopy.llm.connect import connect_roles, named_server
 from canopy.llm.counting import EstimatedTokens
 from canopy.llm.roles import Roles, Shown, Trace
-from canopy.stages.base import Paths
 from tests.llm.scripted_server import ScriptedServer
 
 QUESTION = Question("b/1", "b", "How long is the Nile?")
@@ -149,14 +147,3 @@ def test_a_home_folder_of_nobody_holds_no_tokenizer(tmp_path: Path) -> None:
     language = load_config(tmp_path / "params.yaml").language
     with pytest.raises(DataError, match=r"no such file: language\.tokenizer names the folder"):
         connect_roles(language.model_copy(update={"base_url": "http://127.0.0.1:9/v1", "model": "tiny"}), tmp_path, no_plain)
-
-
-def test_the_critic_of_an_evaluation_has_the_cap_of_its_reader(tmp_path: Path) -> None:
-    with ScriptedServer() as server:
-        config = Config(benchmarks={"b": Benchmark(adapter="native", path="raw")}, language=Language(base_url=server.url, model="tiny"),
-                        answers=Answers(evidence_tokens=100, video_evidence_tokens=200))
-        critic = connect_readers(config, Paths(tmp_path), None)["tiny (tokens estimated)"].by_seed[13].critic  # type: ignore[arg-type]
-        for region, left in ((Shown("b/a", "text", "", 0, 1, "word " * 150), 1), (Shown("b/v", "video", "", 0, 1, "word " * 150), 0)):
-            trace = Trace()
-            critic.judge("Which?", [region], None, trace)
-            assert trace.notes.get("regions the critic had no room for", 0) == left
