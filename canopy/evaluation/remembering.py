@@ -39,12 +39,14 @@ class RememberingReader:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Length of each text; each is counted once."""
-        missing = list(dict.fromkeys(t for t in texts if t not in self._counts))
+        counts = {t: self._counts.get(t) for t in texts}  # this call's own: another thread may clear what is kept
+        missing = [t for t, n in counts.items() if n is None]
+        counts.update(zip(missing, self._reader.count_tokens(missing), strict=True))
         if len(self._counts) + len(missing) > _KEPT_COUNTS:
             self._counts.clear()
-            missing = list(dict.fromkeys(texts))
-        self._counts.update(zip(missing, self._reader.count_tokens(missing), strict=True))
-        return [self._counts[t] for t in texts]
+        found = {t: n for t, n in counts.items() if n is not None}
+        self._counts.update(found)
+        return [found[t] for t in texts]
 
 
 class RememberingCritic:

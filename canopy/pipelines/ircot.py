@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from canopy.hierarchy.leaves import sentence_bounds
 from canopy.items import Question
@@ -68,7 +69,7 @@ class IrCot:
         return [s for of, keep in zip(shown, kept, strict=True) for s, k in zip(of, keep, strict=True) if k]
 
     def _think(self, question: Question, shown: list[Shown], thoughts: list[str], tools: Tools, trace: Trace) -> str:
-        """The next sentence of the reasoning: the reply's first, whatever else the model wrote; none where the server refuses the request."""
+        """The next sentence of the reasoning: the reply's first that is new, whatever else the model wrote; none where the server refuses the request."""
         assert tools.roles.chat is not None
         evidence = show_evidence(shown, tools.roles.reader.sees_media, trace)
         messages = load_prompt("ircot").messages(question=question.question, evidence=evidence or "(nothing was found)", thoughts=" ".join(thoughts) or "(none yet)")
@@ -79,7 +80,18 @@ class IrCot:
             return ""
         if not text:
             trace.fall_back("no sentence")
-        return text[:sentence_bounds(text)[1]].strip() if text else ""
+        return next_sentence(text, thoughts)
+
+
+def next_sentence(text: str, said: Sequence[str]) -> str:
+    """The first sentence of a reply that was not said before, or its first; without a number or mark before it (``1.``, ``-``).
+
+    The authors' models complete the reasoning; a chat model at times writes all of it again, or as a list.
+    """
+    text = re.sub(r"^(?:\d{1,2}[.)]|[-*•])\s+", "", text.strip())
+    bounds = sentence_bounds(text)
+    sentences = [s for a, b in pairwise(bounds) if (s := text[a:b].strip())]
+    return next((s for s in sentences if s not in said), sentences[0] if sentences else "")
 
 
 def concludes(sentence: str) -> bool:

@@ -292,3 +292,17 @@ def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
         told.append((reader.read(Question("q", "b", "?"), evidence, trace).text, trace.notes, seconds_of(trace, 0.0)["total"] >= 0.02))
     assert told == [("q 1", {"odd": 1}, False), ("q 1", {"odd": 1}, True), ("q 0", {"odd": 1}, False)] and asked == ["q", "q"]
     assert reader.count_tokens(["aa", "b", "aa"]) == [2, 1, 2] and reader.count_tokens(["b"]) == [1] and asked == ["q", "q", "aa", "b"]
+
+
+def test_counts_that_another_thread_forgets_meanwhile_are_counted_all_the_same() -> None:
+    from canopy.evaluation.remembering import RememberingReader
+
+    class Meanwhile:
+        name, sees_media = "meanwhile", False
+
+        def count_tokens(self, texts: list[str]) -> list[int]:
+            reader._counts.clear()  # as another thread's call does where too much is held
+            return [len(t.split()) for t in texts]
+
+    reader = RememberingReader(Meanwhile())  # type: ignore[arg-type]
+    assert reader.count_tokens(["one", "two words"]) == [1, 2] and reader.count_tokens(["one", "three words here", "one"]) == [1, 3, 1]

@@ -10,7 +10,7 @@ import pytest
 
 from canopy.config import Answers
 from canopy.items import Question
-from canopy.pipelines.ircot import MAX_ITEMS, MAX_STEPS, concludes, first_words
+from canopy.pipelines.ircot import MAX_ITEMS, MAX_STEPS, concludes, first_words, next_sentence
 from canopy.pipelines.s2g_rag import MAX_GAPS, MAX_SENTENCES
 from tests.llm.scripted_server import Request, ScriptedServer, answer_plainly, prompt_of, words_of
 from tests.pipelines.served import ANSWERS, QUESTION, Shelf
@@ -109,6 +109,19 @@ def test_what_concludes_is_told_from_what_states_a_fact() -> None:
     assert all(map(concludes, ("So the answer is: 3.", "Thus, it is he.", "Hence it follows.", "That is, two.", "He died when 1934 - 1867 = 67.")))
     assert not any(map(concludes, ("Sofia lies in Bulgaria.", "Thusnelda was a noblewoman.", "It opened in 1970.")))
     assert first_words("a  b\nc", 2) == "a  b" and first_words("a b", 5) == "a b"
+
+
+def test_a_numbered_sentence_is_one_and_what_was_said_is_not_said_again() -> None:
+    assert next_sentence("1. Krypton boils at 119.9 kelvin. Next.", []) == next_sentence("- Krypton boils at 119.9 kelvin.", []) == THOUGHTS[0]
+    assert next_sentence(" ".join(THOUGHTS), THOUGHTS[:2]) == THOUGHTS[2] and next_sentence(THOUGHTS[0], THOUGHTS[:1]) == THOUGHTS[0]
+    assert next_sentence("", []) == next_sentence(" \n", THOUGHTS) == "" and next_sentence("1903 was the year. So.", []) == "1903 was the year."
+
+
+def test_ircot_goes_on_where_a_model_writes_all_of_its_reasoning_again(shelf: Shelf) -> None:
+    said = iter(range(1, 9))
+    with ScriptedServer(lambda r: " ".join(THOUGHTS[:next(said)]) if prompt_of(r) == "ircot" else "Krypton") as server:
+        result, trace = shelf.answer("ircot", server)
+    assert calls(trace) == {"reasoner": len(THOUGHTS), "reader": 1} and result.rounds[-1].query == THOUGHTS[2]
 
 
 def test_s2g_rag_judges_before_every_search_and_extracts_after_it(shelf: Shelf) -> None:
