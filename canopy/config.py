@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
@@ -157,9 +157,13 @@ class Training(_Frozen):
 
 
 class Store(_Frozen):
-    """``shards``: files a variant of the node store is spread over, by item id."""
+    """``shards``: files a variant of the node store is spread over, by item id. ``branchings``: further values of B whose nodes are encoded too.
+
+    Those become rows of the report, in which CANOPY refines trees of another B; everything else keeps ``hierarchy.branching``.
+    """
 
     shards: int = Field(8, ge=1, le=4096)
+    branchings: tuple[Annotated[int, Field(ge=2)], ...] = ()
 
 
 class Index(_Frozen):

@@ -45,7 +45,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Paths, dict[str, Sta
     (root / "waiting" / "items.jsonl").write_text(json.dumps({"id": "film", "modality": "video", "media": "film.mp4", "duration": 90}) + "\n", "utf-8")
     config = Config.model_validate({
         "benchmarks": {b: {"adapter": "native", "path": b} for b in ("one", "two", "waiting")}, "split": {"test_share": 0.6},
-        "training": {"epochs": 1, "rank": 2, "batch": 8, "per_modality": True, "modality_ranks": {"text": 1}}, "store": {"shards": 2}, "evaluation": {"resamples": 100},
+        "training": {"epochs": 1, "rank": 2, "batch": 8, "per_modality": True, "modality_ranks": {"text": 1}}, "store": {"shards": 2, "branchings": [2, 3]}, "evaluation": {"resamples": 100},
         "answers": {"systems": ["canopy", "vanilla", "gold-span"], "k": 3}})
     paths, results = Paths(root), {}
     for stage in STAGES:
@@ -79,6 +79,16 @@ def test_a_benchmark_without_items_or_questions_passes_every_stage(done: tuple[P
     page = (paths.output("report") / "report.html").read_text("utf-8")
     assert "waiting" in page and "../gold_spans/two/examples.html" in page and "an item of" in page
     assert "nothing to show" in (paths.output("gold_spans", "waiting") / "examples.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_another_branching_is_a_store_and_rows_of_the_report(done: tuple[Paths, dict[str, StageResult]]) -> None:
+    paths, _ = done
+    stores = {p.name: NodeStore.open(p) for p in paths.output("node_embeddings").iterdir() if p.is_dir()}
+    assert "f_theta_branching_2" not in stores and stores["f_theta_branching_3"].branching == 3 and stores["f_theta"].branching == 2
+    rows = pq.read_table(paths.output("answers", "one") / "answers.parquet", columns=["system", "variant", "setting"]).to_pylist()
+    assert {(r["system"], r["variant"]) for r in rows if r["setting"] == "unified"} == {("canopy", ""), ("canopy", "B=3"), ("vanilla", "")}
+    assert 'id="branching"' in (paths.output("report") / "report.html").read_text("utf-8") and (paths.output("report") / "tables" / "branching-unified.csv").is_file()
 
 
 @pytest.mark.slow

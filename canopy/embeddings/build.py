@@ -72,7 +72,7 @@ class _Held:
 
 
 def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEncoder, *, shards: int, branching: int,
-                segment_seconds: float, advance: Callable[[int], None] = lambda n: None) -> BuildCounts:
+                segment_seconds: float, advance: Callable[[int], None] = lambda n: None, beside: Sequence[Path] = ()) -> BuildCounts:
     """Build or bring up to date a node store.
 
     Only nodes whose content key is not held are encoded; a shard whose items and keys did not change keeps its file (the
@@ -87,6 +87,8 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
         Folder for resumable work, outside every output.
     advance : callable
         Called with the number of nodes done.
+    beside : sequence of Path
+        Other stores of as many shards, whose vectors are taken where the content key is the same.
     """
     by_shard: list[list[Item]] = [[] for _ in range(shards)]
     for item in items:
@@ -105,7 +107,7 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
                 counts.shards_kept += 1
                 advance(len(keys))
             else:
-                counts.encoded += _write_shard(out, work, [target, work] if sound else [work], number, requests, keys, encoder, advance)
+                counts.encoded += _write_shard(out, work, [*([target] if sound else []), work, *(b for b in beside if _sound(b, number))], number, requests, keys, encoder, advance)
                 counts.shards_written += 1
             row = 0
             for r in requests:

@@ -101,7 +101,8 @@ def prepare_run(config: Config, paths: Paths, benchmark: str) -> Run:
     readers = connect_readers(config, paths, bench.f0)
     obstacles = {name: {s.name: find_obstacles(s, bench.situation(r.kind == "llm")) for s in wanted} for name, r in readers.items()}
     searched = [s for s in settings.settings if s != "own" or not (bench.same_corpus and "unified" in settings.settings)]
-    cells = [c for r in readers.values() for c in plan([s for s in wanted if not obstacles[r.name][s.name]], r.name, searched, settings, drawn=r.drawn)]
+    cells = [c for r in readers.values() for c in plan([s for s in wanted if not obstacles[r.name][s.name]], r.name, searched, settings, drawn=r.drawn,
+                                                    scorers=list(bench.scorers))]
     by_seed = sample_by_seed([q.id for q in bench.questions], settings.seeds,
                              (lambda seed: [q.id for q in draw(bench.questions, settings.questions, seed)]) if settings.questions else None)
     adapter = config.benchmarks[benchmark].adapter

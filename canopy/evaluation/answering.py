@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.config import Answers, Config, Language
-from canopy.embeddings.store import NodeStore
+from canopy.embeddings.store import BRANCHING, NodeStore
 from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
@@ -141,6 +141,7 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
     stores = {"f0": NodeStore.open(folder / "f0", digest=f0.digest), "f_theta": NodeStore.open(folder / "f_theta", digest=tuned.digest)}
     if (folder / PER_MODALITY).is_dir():
         stores[PER_MODALITY] = NodeStore.open(folder / PER_MODALITY)
+    stores |= {p.name: NodeStore.open(p, digest=tuned.digest) for p in sorted(folder.glob(f"{BRANCHING}*"))}
     index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest, device=config.index.device)
     modality, own = items.modalities(index.ids), _own_rows(paths, benchmark, folded, index.ids)
     searchers = {"unified": Searcher(index, f0.encode_queries, modality), "own": Searcher(index, f0.encode_queries, modality, own)}

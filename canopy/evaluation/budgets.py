@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from canopy.config import Answers, Options
+from canopy.embeddings.store import BRANCHING
 from canopy.evaluation.answer_gold import AnswerGold, Places
 from canopy.evaluation.answer_rows import states
 from canopy.evaluation.bootstrap import Interval, interval_of, ratio_intervals, resampled_sums
@@ -89,7 +90,8 @@ class Ruler:
     def __init__(self, tools: Tools, gold: AnswerGold, places: Places) -> None:
         self._tools, self._gold, self._places = tools, gold, places
         self._tokens: dict[tuple[str, int, int], int] = {}
-        self._compressors = list_compressors(tools.scorers, tools.answers)
+        self._scorers = [s for s in tools.scorers if not s.startswith(BRANCHING)]  # those of one hierarchy
+        self._compressors = list_compressors(self._scorers, tools.answers)
 
     def measure(self, question: Question) -> list[dict[str, Any]]:
         """A row for every compressor: what it is, ``tokens`` and `MEASURES`; none where the question has no item. What cannot be said of a question is None."""
@@ -97,7 +99,7 @@ class Ruler:
         ids = [i for i, _ in tools.find(question.id, question.question, tools.answers.k, trace)]
         if not ids:
             return []
-        scored = {s: score_items(ids, question.question, tools, trace, s) for s in tools.scorers}
+        scored = {s: score_items(ids, question.question, tools, trace, s) for s in self._scorers}
         scored[WORDS] = self._by_words(question.question, next(iter(scored.values())))
         some = scored[WORDS]
         kept = [regions_of(some, c.select(some.layout, scored[c.scorer or WORDS].scores), tools) for c in self._compressors]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from canopy.config import Answers
+from canopy.embeddings.store import BRANCHING
 from canopy.pipelines.base import System, SystemSpec
 
 T = TypeVar("T")
@@ -17,7 +18,7 @@ SETTINGS = ("unified", "own", "gold")
 SEARCHERS = frozenset({"no-retrieval", "universal-rag", "ircot", "canopy-routed", "canopy-no-iteration", "canopy-exclude-seen", "canopy-min-gain",
                        "canopy-critic-memory"})
 SWEEP_K = frozenset({"canopy", "canopy-lookahead", "vanilla"})
-SWEEP_ROUNDS = frozenset({"canopy", "canopy-lookahead"})
+SWEEP_ROUNDS = SWEEP_BRANCHING = frozenset({"canopy", "canopy-lookahead"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,11 @@ def settings_of(spec: SystemSpec, settings: Sequence[str]) -> list[str]:
     return [s for s in settings if s != "gold" or spec.name not in SEARCHERS]
 
 
-def variants_of(spec: SystemSpec, setting: str, answers: Answers) -> Iterator[tuple[str, System, Answers]]:
-    """A system's sizes: its own under the empty name, then k, R and its budgets as params.yaml sweeps them; k and R mean nothing where items are given."""
+def variants_of(spec: SystemSpec, setting: str, answers: Answers, scorers: Collection[str] = ()) -> Iterator[tuple[str, System, Answers]]:
+    """A system's sizes: its own under the empty name, then k, R, B and its budgets as params.yaml sweeps them; k and R mean nothing where items are given.
+
+    ``scorers``: the node scores there are; those of another B (``store.branchings``) make a row each.
+    """
     yield "", spec.make(answers), answers
     searched = setting != "gold"
     for k in answers.sweep_k if searched and spec.name in SWEEP_K else ():
@@ -68,21 +72,25 @@ def variants_of(spec: SystemSpec, setting: str, answers: Answers) -> Iterator[tu
     for r in answers.sweep_rounds if searched and spec.name in SWEEP_ROUNDS else ():
         changed = answers.model_copy(update={"rounds": r})
         yield f"R={r}", spec.make(changed), changed
+    for scorer in (s for s in scorers if s.startswith(BRANCHING)) if spec.rescored and spec.name in SWEEP_BRANCHING else ():
+        yield f"B={scorer.removeprefix(BRANCHING)}", spec.rescored(answers, scorer), answers
     for name, system in (spec.sizes(answers) if spec.sizes else {}).items():
         yield name, system, answers
 
 
-def plan(specs: Sequence[SystemSpec], reader: str, settings: Sequence[str], answers: Answers, *, drawn: bool = False) -> list[Cell]:
+def plan(specs: Sequence[SystemSpec], reader: str, settings: Sequence[str], answers: Answers, *, drawn: bool = False, scorers: Collection[str] = ()) -> list[Cell]:
     """All cells of one reader, in the order in which tables list them.
 
     Parameters
     ----------
+    scorers : collection of str
+        The node scores there are.
     drawn : bool
         Whether the reader's model draws its words (a temperature above 0), so that every seed answers anew.
     """
     by_seed = [(s,) for s in dict.fromkeys(answers.seeds)] if drawn else [tuple(dict.fromkeys(answers.seeds))]
     return [Cell(reader, seeds, spec, setting, variant, system, sized, drawn) for spec in specs for setting in settings_of(spec, settings)
-            for variant, system, sized in variants_of(spec, setting, answers) for seeds in by_seed]
+            for variant, system, sized in variants_of(spec, setting, answers, scorers) for seeds in by_seed]
 
 
 def do_all(tasks: Sequence[T], do: Callable[[T], None], workers: int) -> None:

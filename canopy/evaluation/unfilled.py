@@ -15,7 +15,7 @@ PARTS: dict[str, tuple[str, str]] = {
     "Table 3": ("sensitivity", "set answers.sweep_k and answers.sweep_rounds, for example to [5, 10, 20] and [1, 2, 3], and run `canopy evaluate`"),
     "Table 6": ("aks", "add a benchmark with videos, and run `canopy evaluate`"), "Table 7": ("compressors", _RUN), "Figure 4": ("compressors", _RUN),
     "Table 8": ("routed", _RUN),
-    "Table 9": ("branching", "another B is another hierarchy, encoded anew: `canopy sweep hierarchy.branching=2,3,4` runs it for every value and writes its comparison beside them"),
+    "Table 9": ("branching", "set store.branchings, for example to [3, 4], and run `canopy evaluate`; `canopy sweep hierarchy.branching=2,3,4` trains for every B too"),
     "Table 10": ("by-k", "set answers.sweep_k, for example to [5, 10, 20], and run `canopy evaluate`"),
     "Table 12": ("out-of-domain", "add one of the benchmarks"), "Figure 5": ("selection", "add gold to answers.settings"), "Figure 7": ("flat-m", _RUN),
     "Figure 9": ("decided", _RUN), "Table 13": ("case-1", _RUN), "Table 14": ("case-2", _RUN),

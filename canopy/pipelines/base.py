@@ -85,7 +85,7 @@ class SystemSpec:
     """A system's name in tables and commands, what it is in a sentence, what it needs, how it is made, and its row in the paper.
 
     ``sizes``: the same system at other sizes, by the name of each variant (``budget=0.3``): what the budget figures sweep over. ``make`` gives its
-    default size.
+    default size. ``rescored``: the same system over other node scores, by the scorer's name.
     """
 
     name: str
@@ -95,6 +95,7 @@ class SystemSpec:
     paper: str = ""
     family: str = ""
     sizes: Callable[[Answers], Mapping[str, System]] | None = None
+    rescored: Callable[[Answers, str], System] | None = None
 
 
 @lru_cache(maxsize=1)

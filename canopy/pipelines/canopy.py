@@ -153,9 +153,9 @@ def new_words(rounds: list[Round], tools: Tools) -> float:
 
 def _spec(name: str, says: str, paper: str = "", family: str = "ablation", rounds: int | None = None, scorer: str = "f_theta", projection: bool = True,
           routed: bool = False, scorers: tuple[str, ...] = (), **options: Any) -> SystemSpec:
-    def make(answers: Answers) -> System:
+    def make(answers: Answers, scorer: str = scorer) -> System:
         return Canopy(answers.k, rounds or answers.rounds, answers.options.model_copy(update=options), scorer=scorer, projection=projection, routed=routed)
-    return SystemSpec(name, says, make, Needs(scorers=scorers or (scorer,)), paper, family)
+    return SystemSpec(name, says, make, Needs(scorers=scorers or (scorer,)), paper, family, rescored=make)
 
 
 SYSTEMS = (

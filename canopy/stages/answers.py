@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
 from canopy.config import Config
+from canopy.embeddings.store import BRANCHING
 from canopy.errors import CanopyError
 from canopy.evaluation.answer_processes import WORTHWHILE, Answer, answer_in_processes, one_thread, usable_cores
 from canopy.evaluation.answer_rows import ANSWER_SCHEMA, ROUND_SCHEMA, calls_of
@@ -82,7 +83,8 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     data = [paths.output("benchmark", benchmark) / n for n in ("items.parquet", "questions.parquet")]
     data += [paths.output("gold_spans", benchmark) / n for n in ("gold.parquet", "splits.parquet")]
     data += sorted(f for s in ("corpus", "item_index") for f in paths.output(s).glob("*") if f.suffix in (".parquet", ".json"))
-    data += sorted(paths.output("node_embeddings").glob("*/manifest.json"))
+    # Another B's nodes are the same encoder's over the same items: it adds answers and changes none.
+    data += sorted(f for f in paths.output("node_embeddings").glob("*/manifest.json") if not f.parent.name.startswith(BRANCHING))
     for key, folder in sorted(find_models(config.answers.models, paths.root).items()):
         seen.update(f"\x1f{key}\x1f{folder_mark(folder)}".encode())
     for tokenizer in dict.fromkeys(lang.tokenizer for lang in (config.language, *config.answers.readers) if lang.tokenizer):

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from canopy.config import Config
 from canopy.embeddings.build import build_store, node_request
+from canopy.embeddings.store import BRANCHING
 from canopy.encoder.base import NodeEncoder
 from canopy.encoder.by_modality import ModalityEncoder
 from canopy.encoder.loading import load_encoder
@@ -25,7 +26,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
 
     ``f0`` and ``f_theta`` hold the corpus, exact duplicates once, in the configured mode; ``f0_other`` holds f0 in the other mode, for the gold
     items of the test questions only: it exists to compare f_theta with the better of the two, where the encoder has two. ``f_theta_per_modality`` is
-    there where adapters of their own were trained.
+    there where adapters of their own were trained, ``f_theta_branching_<B>`` for each of ``store.branchings``; regions that two hierarchies share are encoded once.
     """
     checks = check_inputs("node_embeddings", config, paths, validator)
     items = read_encoded_items(paths.output("corpus"))
@@ -38,6 +39,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         plans[PER_MODALITY] = (adapter, config.encoder.mode, items)
     for mode in config.encoder.modes[1:]:
         plans["f0_other"] = (None, mode, [i for i in items if i.id in compared])
+    sizes = {f"{BRANCHING}{b}": b for b in config.store.branchings if b != config.hierarchy.branching}
+    plans |= dict.fromkeys(sizes, plans["f_theta"])
     out = paths.output("node_embeddings")
     out.mkdir(parents=True, exist_ok=True)
     for extra in out.iterdir():
@@ -45,15 +48,15 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
             shutil.rmtree(extra) if extra.is_dir() else extra.unlink()
     result = StageResult(checks=checks)
     tracker.log_params({"mode": config.encoder.mode, "shards": config.store.shards, "branching": config.hierarchy.branching})
-    branching, seconds = config.hierarchy.branching, config.hierarchy.segment_seconds
-    nodes = {i.id: len(node_request(i, branching, seconds).lo) for i in items}
+    seconds = config.hierarchy.segment_seconds
     for variant, (lora, mode, wanted) in plans.items():
         encoder: NodeEncoder = load_encoder(config.encoder, lora, mode, paths.media(config))
         if variant == PER_MODALITY:
             encoder = ModalityEncoder(encoder, {m: load_encoder(config.encoder, p, mode, paths.media(config)) for m, p in by_modality.items()})
-        with progress(f"{variant} ({mode})", sum(nodes[i.id] for i in wanted), "nodes") as advance:
+        branching = sizes.get(variant, config.hierarchy.branching)
+        with progress(f"{variant} ({mode})", sum(len(node_request(i, branching, seconds).lo) for i in wanted), "nodes") as advance:
             counts = build_store(out / variant, paths.work("node_embeddings") / variant, wanted, encoder, shards=config.store.shards,
-                                 branching=branching, segment_seconds=seconds, advance=advance)
+                                 branching=branching, segment_seconds=seconds, advance=advance, beside=[out / "f_theta"] if variant in sizes else [])
         tracker.log_metrics({f"{variant}_encoded": float(counts.encoded), f"{variant}_shards_written": float(counts.shards_written)})
         result.notes.append(f"{variant}: {counts.encoded} of {counts.nodes} nodes encoded, {counts.shards_written} shards written, "
                             f"{counts.shards_kept} kept.")

@@ -71,6 +71,20 @@ def test_only_what_changed_is_encoded_and_rewritten(encoder, tmp_path, mode):
     assert np.array_equal(NodeStore.open(tmp_path / "store").vectors("x/8"), held)
 
 
+def test_another_branching_takes_the_regions_that_it_shares(encoder, tmp_path):
+    long = [dataclasses.replace(i, text=f"{i.text} One more for {i.id}. And a fifth.") for i in ITEMS]
+    build(tmp_path, long, encoder)
+    two = NodeStore.open(tmp_path / "store")
+    counting = Counting(encoder)
+    counts = build_store(tmp_path / "three", tmp_path / "work3", long, counting, shards=4, branching=3, segment_seconds=30.0, beside=[tmp_path / "store"])
+    three, spans = NodeStore.open(tmp_path / "three"), {}
+    for b, store in ((2, two), (3, three)):
+        spans[b] = {(i.id, lo, hi): v for i in long for lo, hi, v in zip(store.tree(i.id).lo, store.tree(i.id).hi, store.vectors(i.id), strict=True)}
+    shared = set(spans[2]) & set(spans[3])
+    assert three.branching == 3 and counting.encoded == counts.encoded == len(spans[3]) - len(shared) and 0 < len(shared) < len(spans[3])
+    assert all(np.array_equal(spans[2][k], spans[3][k]) for k in shared)
+
+
 def test_adding_and_removing_items_keeps_the_rest(encoder, tmp_path):
     build(tmp_path, ITEMS[:10], encoder)
     counting = Counting(encoder)

@@ -195,7 +195,7 @@ def test_what_did_not_run_is_told_with_why(tmp_path: Path) -> None:
     assert row["system"] == "ircot" and row["benchmarks"] == "a, b" and row["why"] == "needs a server: set <it>"
     assert "set &lt;it&gt;" in to_html(missing_table([a]))
     left = {r["place"]: r["why"] for r in unfilled_table(["main", "components"], [a]).rows}
-    assert "hierarchy.branching" in left["Table 9"] and "Table 2" not in left and "answers.sweep_k" in left["Table 10"]
+    assert "store.branchings" in left["Table 9"] and "Table 2" not in left and "answers.sweep_k" in left["Table 10"]
 
 
 def test_sizes_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:

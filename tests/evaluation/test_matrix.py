@@ -26,6 +26,7 @@ from canopy.items import Evidence, Item, Question
 from canopy.llm.roles import Call, Trace
 from canopy.pipelines.availability import Situation, describe_needs, find_models, find_obstacles
 from canopy.pipelines.base import Needs, Result, Round, SystemSpec, all_systems, find_systems
+from canopy.pipelines.canopy import Canopy
 from canopy.pipelines.tools import Library, Tools
 
 ITEMS = {i.id: i for i in (
@@ -62,6 +63,13 @@ def test_k_rounds_and_budgets_are_variants() -> None:
     assert sizes["canopy", "unified", ""] == (10, 3) and sizes["canopy", "unified", "k=5"] == (5, 3) and sizes["canopy", "unified", "R=1"] == (10, 1)
     assert sizes["canopy", "gold", ""] == (10, 1) and sizes["vanilla", "unified", "k=20"] == (20, 1)
     assert all(c.seeds == (1, 2) for c in cells) and len({c.key("q") for c in cells}) == len(cells)
+
+
+def test_node_scores_of_another_branching_make_a_variant_of_the_loop_alone() -> None:
+    cells = plan(find_systems(["canopy", "canopy-lookahead", "canopy-f0", "vanilla"]), "reader", ["unified"], Answers(), scorers=["f0", "f_theta", "f_theta_branching_3"])
+    assert [(c.spec.name, c.variant) for c in cells] == [("canopy", ""), ("canopy", "B=3"), ("canopy-lookahead", ""), ("canopy-lookahead", "B=3"), ("canopy-f0", ""), ("vanilla", "")]
+    loops = [c.system for c in cells[:4] if isinstance(c.system, Canopy)]
+    assert [s.scorer for s in loops] == ["f_theta", "f_theta_branching_3"] * 2 and [s.options.rule for s in loops] == ["parent", "parent", "lookahead", "lookahead"]
 
 
 def test_every_seed_answers_anew_only_where_the_model_draws() -> None:
