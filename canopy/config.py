@@ -185,8 +185,8 @@ class Evaluation(_Frozen):
 class Options(_Frozen):
     """Departures from the paper's loop, each off by default and each a row of its own (``canopy-<option>``) among the ablations.
 
-    ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a smaller share
-    than this of the words that a follow-up round kept is new (None: off). ``keep_margin``: keep an item whole where none of its kept regions beats the root by as
+    ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a follow-up round
+    added a smaller share than this of all words kept (None: off). ``keep_margin``: keep an item whole where none of its kept regions beats the root by as
     much (0: off). ``aggregate_all``: aggregate questions keep texts and videos whole too. ``flat_global``: all new items' leaves are one list, those that score
     at least their parent stay. ``frame_density``: kept video regions get frames by their score, the same number in all. ``critic_memory``: the critic is told the
     facts known and the gaps searched. ``order``: order of the evidence. ``faithfulness``: check the answer against the evidence.

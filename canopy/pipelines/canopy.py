@@ -139,16 +139,16 @@ def is_stated(result: Result) -> bool:
 
 
 def new_words(rounds: list[Round], tools: Tools) -> float:
-    """Information gain of the last round: the share of its kept words that no earlier round kept, 0 where it kept none.
+    """Information gain of the last round: the share of all kept words that it alone keeps, 0 where it kept none.
 
-    A region without words (a picture, a silent film) is one word of its own.
+    Not a share of the round's own words: items already in evidence are not kept again, so that nearly all of those are new however few they are. A region without words (a picture, a silent film) is one word of its own.
     """
     def words(kept: tuple[Evidence, ...]) -> set[str]:
         return {w for r in kept for w in re.findall(r"\w{3,}", tools.library.show(r).text.lower()) or [f"{r.item_id}:{r.lo}-{r.hi}"]}
 
     now = words(rounds[-1].kept)
     before = set().union(*(words(r.kept) for r in rounds[:-1]))
-    return len(now - before) / len(now) if now else 0.0
+    return len(now - before) / len(now | before) if now else 0.0
 
 
 def _spec(name: str, says: str, paper: str = "", family: str = "ablation", rounds: int | None = None, scorer: str = "f_theta", projection: bool = True,
@@ -166,7 +166,7 @@ SYSTEMS = (
     _spec("canopy-no-iteration", "one round", "w/o iteration", rounds=1),
     _spec("canopy-f0", "refined with the frozen encoder's scores", "w/ f0", scorer="f0"),
     _spec("canopy-exclude-seen", "follow-ups leave out, inside the search, what is already in evidence", exclude_seen=True),
-    _spec("canopy-min-gain", "stops when less than a fifth of a round's words are new", min_gain=0.2),
+    _spec("canopy-min-gain", "stops when a round added less than a fifth of the evidence's words", min_gain=0.2),
     _spec("canopy-keep-margin", "an item stays whole where no region scores 0.02 above it", keep_margin=0.02),
     _spec("canopy-aggregate-all", "aggregate questions keep texts and videos whole too, not tables alone", aggregate_all=True),
     _spec("canopy-flat-global", "all new items' leaves as one list, each kept if it scores at least its parent", flat_global=True, rule="parent"),

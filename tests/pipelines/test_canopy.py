@@ -369,7 +369,7 @@ def test_what_has_no_words_is_new_all_the_same(corpus: Corpus) -> None:
     tools = corpus.bench().tools
     tools.library = Library({i.id: i for i in items}, 30.0)
     rounds = [Round("q", (i.id,), (i.id,), tuple(keep_whole([i.id], tools))) for i in items]
-    assert new_words(rounds, tools) == 1.0 and new_words([rounds[0], rounds[0]], tools) == 0.0
+    assert new_words(rounds, tools) == 0.5 and new_words([rounds[0], rounds[0]], tools) == 0.0  # the share of all words kept
 
 
 def test_a_margin_keeps_items_whole_under_flat_candidates_too(corpus: Corpus) -> None:
@@ -382,3 +382,12 @@ def test_options_for_all_do_not_turn_one_ablation_into_another() -> None:
     ahead, flat = made["canopy-lookahead"], made["canopy-flat-global"]
     assert isinstance(ahead, Canopy) and (ahead.options.rule, ahead.options.flat_global) == ("lookahead", False)
     assert isinstance(flat, Canopy) and (flat.options.rule, flat.options.flat_global) == ("parent", True)
+
+
+def test_a_round_that_adds_little_to_much_gains_little(corpus: Corpus) -> None:
+    """All words of its only new item are new, which says nothing about how much they add."""
+    items = [Item("tiny/long", "tiny", "text", "", text=" ".join(f"word{n}" for n in range(45)) + "."), Item("tiny/short", "tiny", "text", "", text="Five other words stand here.")]
+    tools = corpus.bench().tools
+    tools.library = Library({i.id: i for i in items}, 30.0)
+    rounds = [Round("q", (i.id,), (i.id,), tuple(keep_whole([i.id], tools))) for i in items]
+    assert new_words(rounds, tools) == pytest.approx(5 / 50) and new_words(rounds[::-1], tools) == pytest.approx(45 / 50)
