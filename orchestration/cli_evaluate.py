@@ -82,7 +82,12 @@ def evaluate(
 def server_of_environment(config: Config, console: Console) -> list[str]:
     """Parameters that name the server of the environment, where params.yaml names none: results must not depend on what no stage declares."""
     url, model = (os.environ.get(f"CANOPY_LLM_{n}", "").strip() for n in ("BASE_URL", "MODEL"))
-    if config.language.base_url.strip() or not url:
+    held = config.language.base_url.strip(), config.language.model.strip()
+    if held[0] or not url:
+        for name, key, given, kept in (("BASE_URL", "base_url", url, held[0]), ("MODEL", "model", model, held[1])):
+            if given and kept and given.rstrip("/") != kept.rstrip("/"):
+                console.print(f"CANOPY_LLM_{name} ({given}) is not used: params.yaml names {kept}; --set language.{key}={given} changes that", style="yellow",
+                              highlight=False, markup=False, soft_wrap=True)
         return []
     console.print(f"language model server of CANOPY_LLM_BASE_URL: written into params.yaml as language.base_url ({url})", style="dim", highlight=False, soft_wrap=True)
     return [f"language.base_url={url}", *([f"language.model={model}"] if model and not config.language.model.strip() else [])]

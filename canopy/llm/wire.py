@@ -19,6 +19,7 @@ from canopy.errors import ServerError
 T = TypeVar("T")
 LONGEST_WAIT = 60.0  # seconds between two tries
 LARGEST_REPLY = 32 * 2**20  # bytes
+_ADDRESS = "language.base_url in params.yaml, else CANOPY_LLM_BASE_URL"
 AGAIN = frozenset({408, 409, 425, 429})
 
 
@@ -128,7 +129,8 @@ class Wire:
                     trouble = e
                 except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as e:
                     trouble = _Trouble(f"its reply is not of the kind that was asked for ({type(e).__name__}: {str(e)[:100]})", 200)
-        raise Failed(self._hide(f"{url}: no reply after {self.server.tries} tries: {trouble}; is the server up, and is CANOPY_LLM_BASE_URL right?"), trouble.status)
+        told = f"{url}: no reply after {self.server.tries} tries: {trouble}; is the server up, and is its address right ({_ADDRESS})?"
+        raise Failed(self._hide(told), trouble.status)
 
     def _try(self, url: str, body: Mapping[str, Any] | None) -> bytes:
         """The body of a 200."""
@@ -208,4 +210,4 @@ def _error_of(content: bytes) -> str:
 
 def _advice(status: int) -> str:
     return {401: "; is CANOPY_LLM_API_KEY set and right?", 403: "; is CANOPY_LLM_API_KEY right?",
-            404: "; does CANOPY_LLM_BASE_URL end in /v1, and is CANOPY_LLM_MODEL a model that it serves?"}.get(status, "")
+            404: "; does its address end in /v1, and does it serve the model (under language in params.yaml, else CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL)?"}.get(status, "")

@@ -88,8 +88,12 @@ def test_the_environments_server_is_written_down_and_its_key_is_not(monkeypatch:
     for name, value in (("BASE_URL", "http://127.0.0.1:1/v1"), ("MODEL", "m"), ("API_KEY", "secret")):
         monkeypatch.setenv(f"CANOPY_LLM_{name}", value)
     assert cli_evaluate.server_of_environment(config, console()) == ["language.base_url=http://127.0.0.1:1/v1", "language.model=m"]
-    named = config.model_copy(update={"language": config.language.model_copy(update={"base_url": "http://127.0.0.1:2/v1"})})
-    assert cli_evaluate.server_of_environment(named, console()) == []
+    named = config.model_copy(update={"language": config.language.model_copy(update={"base_url": "http://127.0.0.1:2/v1", "model": "m"})})
+    out = console()
+    assert cli_evaluate.server_of_environment(named, out) == []
+    told = out.export_text()  # what a user set last is not passed over in silence
+    assert "CANOPY_LLM_BASE_URL (http://127.0.0.1:1/v1) is not used: params.yaml names http://127.0.0.1:2/v1; --set language.base_url=http://127.0.0.1:1/v1 changes that" in told
+    assert "CANOPY_LLM_MODEL" not in told and "secret" not in told
 
 
 def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1")) -> Path:
