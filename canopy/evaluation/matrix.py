@@ -19,6 +19,7 @@ SEARCHERS = frozenset({"no-retrieval", "universal-rag", "ircot", "canopy-routed"
                        "canopy-critic-memory"})
 SWEEP_K = frozenset({"canopy", "canopy-lookahead", "vanilla"})
 SWEEP_ROUNDS = SWEEP_BRANCHING = frozenset({"canopy", "canopy-lookahead"})
+TURNS, IN_A_ROW = 3, 8  # see `do_until_done`
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,44 @@ def do_all(tasks: Sequence[T], do: Callable[[T], None], workers: int) -> None:
             do(task)
         return
     _Pool(tasks, do, min(workers, len(tasks))).run()
+
+
+def do_until_done(tasks: Sequence[T], do: Callable[[T], None], workers: int, passes: Callable[[BaseException], bool]) -> None:
+    """As `do_all`, but an error that may pass (a server's) costs its task a turn, not the others theirs: it is done again after them, `TURNS` times in all.
+
+    `IN_A_ROW` such errors without a task done between them end the work, as any other error does: nothing gets through any more.
+    """
+    left = list(tasks)
+    for turn in range(TURNS):
+        failed = _try_all(left, do, workers, passes)
+        if failed and (turn == TURNS - 1 or len(failed) == len(left)):
+            raise failed[0][1]
+        left = [task for task, _ in failed]
+
+
+def _try_all(tasks: Sequence[T], do: Callable[[T], None], workers: int, passes: Callable[[BaseException], bool]) -> list[tuple[T, BaseException]]:
+    """One turn of `do_until_done`; the tasks that are left, each with its error."""
+    failed: list[tuple[T, BaseException]] = []
+    lock, in_a_row = threading.Lock(), 0
+
+    def attempt(task: T) -> None:
+        nonlocal in_a_row
+        try:
+            do(task)
+        except BaseException as e:
+            if not passes(e):
+                raise
+            with lock:
+                failed.append((task, e))
+                in_a_row += 1
+                if in_a_row >= IN_A_ROW:
+                    raise
+        else:
+            with lock:
+                in_a_row = 0
+
+    do_all(tasks, attempt, workers)
+    return failed
 
 
 class _Pool(Generic[T]):

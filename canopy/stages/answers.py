@@ -24,7 +24,8 @@ from canopy.evaluation.answer_summary import compare_systems, flat
 from canopy.evaluation.answer_timings import summarise_seconds, time_retrieval
 from canopy.evaluation.budgets import measure_compression
 from canopy.evaluation.journal import Journal
-from canopy.evaluation.matrix import do_all, settings_of
+from canopy.evaluation.matrix import do_until_done, settings_of
+from canopy.llm.wire import Failed
 from canopy.pipelines.availability import describe_needs, find_models, folder_mark
 from canopy.pipelines.base import SystemSpec
 from canopy.progress import progress
@@ -44,7 +45,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     DataError
         Where a system that params.yaml names does not exist, or data cannot be used.
     ServerError
-        Where the language model's server fails after all tries: what was answered is kept, and the next run goes on from there.
+        Where the language model's server fails after all tries and turns: what was answered is kept, and the next run goes on from there.
     """
     assert benchmark is not None
     checks = check_inputs("answers", config, paths, validator, benchmark)
@@ -117,8 +118,8 @@ def _answer_all(made: Run, paths: Paths, journal: Journal) -> None:
                     answer_in_processes(made, paths, light, take, cores)
                 tasks = [(n, q) for n, q in tasks if made.cells[n].spec.needs.models]
             if tasks:
-                do_all(tasks, lambda task: take((made.cells[task[0]].key(task[1].id), made.answer(made.cells[task[0]], task[1]))),
-                       language.concurrency if made.uses_server else 1)
+                do_until_done(tasks, lambda task: take((made.cells[task[0]].key(task[1].id), made.answer(made.cells[task[0]], task[1]))),
+                              language.concurrency if made.uses_server else 1, lambda e: isinstance(e.__cause__, Failed))
         except CanopyError as e:
             raise type(e)(f"{e}; {len(journal)} finished answers are kept, and the next run goes on from there") from e
 

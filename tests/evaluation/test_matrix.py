@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +20,7 @@ from canopy.evaluation.answer_rows import Scorekeeper
 from canopy.evaluation.answer_summary import columns_read, compare_systems, flat
 from canopy.evaluation.bootstrap import paired_bootstrap
 from canopy.evaluation.journal import Journal
-from canopy.evaluation.matrix import do_all, plan, sample_by_seed, settings_of
+from canopy.evaluation.matrix import IN_A_ROW, TURNS, do_all, do_until_done, plan, sample_by_seed, settings_of
 from canopy.evaluation.official import generic, hotpotqa
 from canopy.folded import Folded
 from canopy.hierarchy.leaves import cut_item
@@ -108,6 +110,49 @@ def test_the_first_error_ends_the_work_and_what_is_at_work_is_finished() -> None
     with pytest.raises(ServerError, match="gone"):
         do_all(list(range(1000)), do, 4)
     assert {0, 1, 2} <= set(finished) and len(finished) < 20
+
+
+def passes(error: BaseException) -> bool:
+    return "busy" in str(error)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_what_fails_and_may_pass_has_another_turn_after_the_others(workers: int) -> None:
+    tries, done = Counter[int](), list[int]()
+
+    def do(n: int) -> None:
+        time.sleep(0.001)
+        tries[n] += 1
+        if n % 10 == 3 and tries[n] < (TURNS if n == 13 else 2):
+            raise ServerError("busy")
+        done.append(n)
+
+    do_until_done(range(60), do, workers, passes)
+    assert sorted(done) == list(range(60)) and {n % 10 for n in done[-6:]} == {3}
+    assert {n: c for n, c in tries.items() if c > 1} == {n: TURNS if n == 13 else 2 for n in range(3, 60, 10)} and done[-1] == 13
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_what_does_not_pass_ends_the_work(workers: int) -> None:
+    tries = Counter[int]()
+
+    def do(n: int, bad: Callable[[int], bool], words: str) -> None:
+        time.sleep(0.01)
+        tries[n] += 1
+        if bad(n):
+            raise ServerError(f"{words} {n}")
+
+    with pytest.raises(ServerError, match="busy 7"):  # one that never passes: all others are done
+        do_until_done(range(30), lambda n: do(n, lambda n: n == 7, "busy"), workers, passes)
+    assert tries == {n: 2 if n == 7 else 1 for n in range(30)}
+    tries.clear()
+    with pytest.raises(ServerError, match="busy"):  # nothing gets through
+        do_until_done(range(1000), lambda n: do(n, lambda n: n > 5, "busy"), workers, passes)
+    assert 6 + IN_A_ROW <= len(tries) <= 6 + IN_A_ROW + 2 * workers
+    tries.clear()
+    with pytest.raises(ServerError, match="gone"):  # another error
+        do_until_done(range(1000), lambda n: do(n, lambda n: n == 5, "gone"), workers, passes)
+    assert len(tries) < 6 + 2 * workers
 
 
 def test_a_journal_keeps_what_was_finished_and_forgets_what_was_cut_short(tmp_path: Path) -> None:

@@ -161,6 +161,21 @@ def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(made: Path, tmp
         assert Counter(r["question_id"] for r in table(root).to_pylist() if r["setting"] == "unified") == {q.id: 2 for q in QUESTIONS}
 
 
+def test_requests_that_fail_for_long_are_asked_again_after_the_others(made: Path, tmp_path: Path) -> None:
+    """All tries of every reader's request about one question fail: the run ends as one without faults, in one go."""
+    def faults(request: Request, before: int) -> str:
+        return "429 now" if before < 3 and prompt_of(request).startswith("reader") and "Aswan High Dam on the Nile finished?" in json.dumps(request) else ""
+
+    results = []
+    for fault in (lambda request, before: "", faults):
+        with ScriptedServer(faults=fault) as server:
+            root = copy_answer_workspace(made, tmp_path / f"w{len(results)}", over(server, "[vanilla, canopy, s2g-rag, flat-leaf-m2]"))
+            answer(root)
+            results.append(outputs(root))
+            repeated = Counter(server.asked.values())
+    assert results[0] == results[1] and set(repeated) == {1, 4}  # two tries a turn
+
+
 @pytest.mark.slow
 def test_processes_answer_as_one_does(answered: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("canopy.stages.answers.WORTHWHILE", 1)
