@@ -56,11 +56,6 @@ class Run:
         """Whether the rows of ``unified`` are those of ``own`` too."""
         return "own" in self.config.answers.settings and "own" not in self.searched
 
-    @property
-    def uses_server(self) -> bool:
-        """Whether a language model's server is asked."""
-        return any(r.kind == "llm" for r in self.readers.values())
-
     def questions(self, cell: Cell) -> list[Question]:
         """The questions that a cell answers, in the benchmark's order."""
         drawn = {q for seed in cell.seeds for q in self.by_seed[seed]}
@@ -102,7 +97,7 @@ def prepare_run(config: Config, paths: Paths, benchmark: str) -> Run:
     obstacles = {name: {s.name: find_obstacles(s, bench.situation(r.kind == "llm")) for s in wanted} for name, r in readers.items()}
     searched = [s for s in settings.settings if s != "own" or not (bench.same_corpus and "unified" in settings.settings)]
     cells = [c for r in readers.values() for c in plan([s for s in wanted if not obstacles[r.name][s.name]], r.name, searched, settings, drawn=r.drawn,
-                                                    scorers=list(bench.scorers))]
+                                                    scorers=list(bench.scorers), made_with=r.made_with)]
     by_seed = sample_by_seed([q.id for q in bench.questions], settings.seeds,
                              (lambda seed: [q.id for q in draw(bench.questions, settings.questions, seed)]) if settings.questions else None)
     adapter = config.benchmarks[benchmark].adapter

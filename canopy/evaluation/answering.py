@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +25,7 @@ from canopy.hierarchy.leaves import Leaves
 from canopy.index.item_index import ItemIndex
 from canopy.items import ITEM_SCHEMA, Item, Question, item_from_row, read_items, read_questions
 from canopy.llm.roles import Roles
-from canopy.pipelines.availability import Situation, find_models
+from canopy.pipelines.availability import Situation, find_models, folder_mark
 from canopy.pipelines.tools import Library, Scorer, Searcher, Tools
 from canopy.stages.base import Paths
 
@@ -159,13 +162,17 @@ def _own_rows(paths: Paths, benchmark: str, folded: Folded, ids: Sequence[str]) 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A configured reader with all roles: one for every seed where its model draws its words, else one for all seeds (under the first)."""
+    """A configured reader with all roles: one for every seed where its model draws its words, else one for all seeds (under the first).
+
+    ``made_with``: names what its replies depend on.
+    """
 
     name: str
     label: str
     kind: str
     drawn: bool
     by_seed: Mapping[int, Roles]
+    made_with: str
 
     def roles(self, seeds: Sequence[int]) -> Roles:
         """The roles that answer for these seeds."""
@@ -203,4 +210,12 @@ def _connect(language: Language, answers: Answers, paths: Paths, encoder: Traina
         roles = replace(roles, reader=RememberingReader(roles.reader), critic=RememberingCritic(roles.critic))
     drawn = roles.kind == "llm" and language.temperature > 0
     others = {s: connect(s) for s in seeds[1:]} if drawn else {}
-    return Reading(roles.reader.name, roles.label, roles.kind, drawn, {seeds[0]: roles, **others})
+    return Reading(roles.reader.name, roles.label, roles.kind, drawn, {seeds[0]: roles, **others}, _identity(language) if roles.kind == "llm" else "")
+
+
+def _identity(language: Language) -> str:
+    """Names a language model as it is asked; where and how patiently does not change what it says."""
+    asked = language.model_dump(mode="json", exclude={"base_url", "concurrency", "timeout_seconds", "tries"})
+    named = Path(language.tokenizer).expanduser()
+    counted = folder_mark(named / "tokenizer.json" if named.is_dir() else named) if language.tokenizer else ""
+    return hashlib.sha256(json.dumps([asked, counted, os.environ.get("CANOPY_LLM_MODEL", "")], sort_keys=True).encode()).hexdigest()[:16]

@@ -27,6 +27,7 @@ class Cell:
     """One run over all questions: a system of one size, with one reader, over one corpus setting.
 
     ``seeds``: for which its answers hold: all of them at once where nothing is drawn while answering, else one. ``answers``: the sizes it was made with.
+    ``made_with``: names the reader's language model and how it is asked; empty where there is none.
     """
 
     reader: str
@@ -37,6 +38,7 @@ class Cell:
     system: System
     answers: Answers
     drawn: bool = False
+    made_with: str = ""
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -50,7 +52,7 @@ class Cell:
 
     def key(self, question_id: str) -> tuple[str, ...]:
         """What names an answer in the journal."""
-        return self.reader, str(self.seeds[0]) if self.drawn else "", self.spec.name, self.setting, self.variant, question_id
+        return self.reader, self.made_with, str(self.seeds[0]) if self.drawn else "", self.spec.name, self.setting, self.variant, question_id
 
 
 def settings_of(spec: SystemSpec, settings: Sequence[str]) -> list[str]:
@@ -79,7 +81,8 @@ def variants_of(spec: SystemSpec, setting: str, answers: Answers, scorers: Colle
         yield name, system, answers
 
 
-def plan(specs: Sequence[SystemSpec], reader: str, settings: Sequence[str], answers: Answers, *, drawn: bool = False, scorers: Collection[str] = ()) -> list[Cell]:
+def plan(specs: Sequence[SystemSpec], reader: str, settings: Sequence[str], answers: Answers, *, drawn: bool = False, scorers: Collection[str] = (),
+         made_with: str = "") -> list[Cell]:
     """All cells of one reader, in the order in which tables list them.
 
     Parameters
@@ -88,9 +91,11 @@ def plan(specs: Sequence[SystemSpec], reader: str, settings: Sequence[str], answ
         The node scores there are.
     drawn : bool
         Whether the reader's model draws its words (a temperature above 0), so that every seed answers anew.
+    made_with : str
+        See `Cell`.
     """
     by_seed = [(s,) for s in dict.fromkeys(answers.seeds)] if drawn else [tuple(dict.fromkeys(answers.seeds))]
-    return [Cell(reader, seeds, spec, setting, variant, system, sized, drawn) for spec in specs for setting in settings_of(spec, settings)
+    return [Cell(reader, seeds, spec, setting, variant, system, sized, drawn, made_with) for spec in specs for setting in settings_of(spec, settings)
             for variant, system, sized in variants_of(spec, setting, answers, scorers) for seeds in by_seed]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +23,8 @@ from canopy.evaluation.answer_summary import compare_systems, flat
 from canopy.evaluation.answer_timings import summarise_seconds, time_retrieval
 from canopy.evaluation.budgets import measure_compression
 from canopy.evaluation.journal import Journal
-from canopy.evaluation.matrix import do_until_done, settings_of
+from canopy.evaluation.matrix import do_all, do_until_done, settings_of
+from canopy.items import Question
 from canopy.llm.wire import Failed
 from canopy.pipelines.availability import describe_needs, find_models, folder_mark
 from canopy.pipelines.base import SystemSpec
@@ -73,11 +73,11 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
 
 
 def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
-    """Names everything that an answer depends on, but which systems, settings, seeds, samples and sizes are asked for: code, data, models, parameters."""
-    answers = config.answers.model_dump(mode="json", exclude={"systems", "settings", "seeds", "questions", "budgets", "sweep_k", "sweep_rounds", "readers"})
-    unread = {"base_url", "concurrency", "timeout_seconds", "tries"}  # where and how patiently a model is asked does not change what it says
-    languages = [lang.model_dump(mode="json", exclude=unread) for lang in (config.language, *config.answers.readers)]
-    seen = hashlib.sha256(json.dumps([answers, languages, os.environ.get("CANOPY_LLM_MODEL", ""), config.hierarchy.model_dump(mode="json"),
+    """Names what every answer depends on: code, data, encoder, baselines' models, parameters. What is asked for (systems, settings, seeds, samples, sizes) does not
+    count, and language models are named by each answer's own key, so that another reader leaves finished answers be."""
+    asked = {"systems", "settings", "seeds", "questions", "budgets", "sweep_k", "sweep_rounds", "readers"}
+    answers = config.answers.model_dump(mode="json", exclude=asked)
+    seen = hashlib.sha256(json.dumps([answers, config.hierarchy.model_dump(mode="json"),
                                       config.encoder.model_dump(mode="json"), config.benchmarks[benchmark].adapter], sort_keys=True).encode())
     package = Path(__file__).resolve().parents[1]
     files = sorted(f for f in package.rglob("*") if f.is_file() and f.suffix != ".pyc" and "starter" not in f.relative_to(package).parts)
@@ -88,9 +88,6 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     data += sorted(f for f in paths.output("node_embeddings").glob("*/manifest.json") if not f.parent.name.startswith(BRANCHING))
     for key, folder in sorted(find_models(config.answers.models, paths.root).items()):
         seen.update(f"\x1f{key}\x1f{folder_mark(folder)}".encode())
-    for tokenizer in dict.fromkeys(lang.tokenizer for lang in (config.language, *config.answers.readers) if lang.tokenizer):
-        named = Path(tokenizer)
-        seen.update(f"\x1f{folder_mark(named / 'tokenizer.json' if named.is_dir() else named)}".encode())
     for file, name in [*((f, f.relative_to(package)) for f in files), *((f, f.relative_to(paths.root)) for f in data)]:
         seen.update(f"\x1f{name}\x1f".encode())
         with open(file, "rb") as f:
@@ -109,17 +106,24 @@ def _answer_all(made: Run, paths: Paths, journal: Journal) -> None:
             journal.add(*answer)
             advance(1)
 
-        cores, language = usable_cores(), made.config.language
+        cores = usable_cores()
+        asking = {n for n, cell in enumerate(made.cells) if made.readers[cell.reader].kind == "llm"}
+
+        def do(task: tuple[int, Question]) -> None:
+            take((made.cells[task[0]].key(task[1].id), made.answer(made.cells[task[0]], task[1])))
+
         try:
-            if not made.uses_server and made.config.encoder.kind == "minilm" and cores > 1 and len(tasks) >= WORTHWHILE:
+            alone = [t for t in tasks if t[0] not in asking]  # without a model to wait for, threads would only hold each other up
+            if made.config.encoder.kind == "minilm" and cores > 1 and len(alone) >= WORTHWHILE:
                 # A baseline's own model is loaded once, here: one in every process would fill the memory.
-                light = [(n, q.id) for n, q in tasks if not made.cells[n].spec.needs.models]
+                light = [(n, q.id) for n, q in alone if not made.cells[n].spec.needs.models]
                 if light:
                     answer_in_processes(made, paths, light, take, cores)
-                tasks = [(n, q) for n, q in tasks if made.cells[n].spec.needs.models]
-            if tasks:
-                do_until_done(tasks, lambda task: take((made.cells[task[0]].key(task[1].id), made.answer(made.cells[task[0]], task[1]))),
-                              language.concurrency if made.uses_server else 1, lambda e: isinstance(e.__cause__, Failed))
+                alone = [(n, q) for n, q in alone if made.cells[n].spec.needs.models]
+            do_all(alone, do, 1)
+            asked = [t for t in tasks if t[0] in asking]
+            if asked:
+                do_until_done(asked, do, max(lang.concurrency for lang in (made.config.language, *made.config.answers.readers)), lambda e: isinstance(e.__cause__, Failed))
         except CanopyError as e:
             raise type(e)(f"{e}; {len(journal)} finished answers are kept, and the next run goes on from there") from e
 

@@ -142,6 +142,38 @@ def test_over_a_server_every_call_is_counted(made: Path, tmp_path: Path) -> None
         assert Counter(request_key(r) for r in server.requests) == asked and max(asked.values()) == 1  # the same question is asked once, whoever asks
 
 
+def test_another_reader_leaves_what_is_answered_be(made: Path, tmp_path: Path) -> None:
+    root = copy_answer_workspace(made, tmp_path / "w", [("budgets: [0.3]}", "systems: [vanilla, canopy], settings: [unified]}")])
+    answer(root)
+    (first,), lines = journals(root), journals(root)[0].read_bytes()
+
+    def change(old: str, new: str) -> None:
+        text = (root / "params.yaml").read_text()
+        assert old in text
+        (root / "params.yaml").write_text(text.replace(old, new))
+        answer(root)
+
+    with ScriptedServer() as server:
+        change("settings: [unified]", f"settings: [unified], readers: [{{base_url: '{server.url}', model: tiny}}]")
+        assert journals(root) == [first] and first.read_bytes().startswith(lines) and first.read_bytes().count(b"\n") == 2 * len(lines.splitlines())
+        assert Counter(r["reader"] for r in table(root).to_pylist() if r["setting"] == "unified") == {"extractive": 12, "tiny": 12}
+        asked = len(server.requests)
+        change("model: tiny", "model: tiny, temperature: 0.5")  # it answers otherwise: its answers are made anew, and no others
+        assert journals(root) == [first] and first.read_bytes().count(b"\n") == 3 * len(lines.splitlines()) and len(server.requests) == 2 * asked
+
+
+def test_the_critic_reads_no_more_than_the_reader_may(made: Path, tmp_path: Path) -> None:
+    def script(request: Request) -> str:
+        return '{"sufficient": false, "missing": "more", "query": "rivers"}' if prompt_of(request) == "critic" else answer_plainly(request)
+
+    with ScriptedServer(script) as server:
+        root = copy_answer_workspace(made, tmp_path / "w", [("answers: {k: 3, budgets: [0.3]}", f"language: {{base_url: '{server.url}', model: tiny}}\n"
+                                                             "answers: {k: 6, systems: [canopy-no-projection], settings: [unified], evidence_tokens: 100}")])
+        answer(root)
+        rows = table(root).to_pylist()
+        assert any(r["cap_cut"] for r in rows) and any(n["note"] == "regions the critic had no room for" for r in rows for n in r["notes"])
+
+
 def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(made: Path, tmp_path: Path) -> None:
     broken = threading.Event()
     broken.set()
