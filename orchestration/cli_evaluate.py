@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from canopy.config import Config
     from canopy.evaluation.answer_summary import Line
+    from canopy.evaluation.tables import Table as Comparison
 
 
 def evaluate(
@@ -210,9 +211,30 @@ def sweep_values(
     points = plan_points(root, assignments, [f"answers.systems=[{', '.join(named)}]"] if named else [])
     with stoppable():
         run_points(root, points, console)
-    table = compare(points)
-    for path in write_comparison(points, table):
+    files, tables = compare(points)
+    for table in tables:
+        print_whole(console, _values_side_by_side(table))
+    for path in write_comparison(points, files):
         console.print(f"comparison: {path}", highlight=False, soft_wrap=True)
+
+
+def _values_side_by_side(table: Comparison) -> Any:
+    """The columns of a sweep's table that a terminal has room for; the page has the others."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Column, Table
+
+    from canopy.evaluation.answer_rows import METRICS
+    from canopy.evaluation.rendering import cell
+
+    first = next(c.key for c in table.columns if c.key in METRICS)
+    several = len({r["benchmark"] for r in table.rows}) > 1
+    wanted = (*(["benchmark"] if several else []), "system", first, "gold_recall", "tokens", "difference", "change_tokens")
+    kept = [c for k in wanted for c in table.columns if c.key == k]
+    shown = Table(*(Column(c.label, justify="left" if c.kind == "text" else "right", min_width=max(map(len, c.label.split()))) for c in kept),
+                  title=table.title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for row in table.rows:
+        shown.add_row(*("\n".join(t.replace(", ", ",\u00a0") for t in cell(c, row) if t) for c in kept))
+    return shown
 
 
 def register(app: typer.Typer) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,11 +30,12 @@ _SHARED_WORK = ("llm",)  # under .canopy/work: the model's replies
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One combination of values: its name in tables, its parameters, its workspace."""
+    """One combination of values: its name in tables, its parameters, its workspace, and which parameters have several values."""
 
     name: str
     assignments: tuple[str, ...]
     folder: Path
+    axes: tuple[str, ...] = ()
 
 
 def plan_points(root: Path, assignments: Sequence[str], fixed: Sequence[str] = ()) -> list[Point]:
@@ -51,6 +51,8 @@ def plan_points(root: Path, assignments: Sequence[str], fixed: Sequence[str] = (
     DataError
         Where an assignment is not of that form, or no parameter has several values.
     """
+    from canopy.evaluation.sweep_report import SHORT
+
     axes: list[list[tuple[str, str]]] = []
     for given in assignments:
         key, equals, values = given.partition("=")
@@ -64,11 +66,11 @@ def plan_points(root: Path, assignments: Sequence[str], fixed: Sequence[str] = (
     if not any(len(a) > 1 for a in axes):
         raise DataError("a sweep needs a parameter with several values, for example hierarchy.branching=2,3,4; for one value there is `canopy run --set`")
     name = slug("-".join(a[0][0] for a in axes))
-    points = []
+    points, several = [], tuple(a[0][0] for a in axes if len(a) > 1)
     for combination in itertools.product(*axes):
-        label = ", ".join(f"{k.rpartition('.')[2]} = {v}" for (k, v), axis in zip(combination, axes, strict=True) if len(axis) > 1)
+        label = ", ".join(f"{SHORT.get(k, k.rpartition('.')[2])}={v}" for (k, v), axis in zip(combination, axes, strict=True) if len(axis) > 1)
         pairs = tuple(f"{k}={v}" for k, v in combination)
-        points.append(Point(label, (*fixed, *pairs), root / ".canopy" / "sweeps" / name / slug("-".join(v for _, v in combination))))
+        points.append(Point(label, (*fixed, *pairs), root / ".canopy" / "sweeps" / name / slug("-".join(v for _, v in combination)), several))
     if len({p.folder for p in points}) < len(points):
         raise DataError("two of the values have one name; give each once")
     return points
@@ -169,72 +171,35 @@ def _paths_in(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"answers.models.{key}", str(value)
 
 
-def compare(points: Sequence[Point]) -> Table:
-    """Every system of every point, benchmark and setting, with intervals, and the difference to the first point on the same questions."""
-    from canopy.evaluation.tables import Column, Table
+def compare(points: Sequence[Point]) -> tuple[dict[str, str], list[Table]]:
+    """The points side by side: files by path (a page, a text, tables, figures), and the tables, one of each reader and corpus.
 
-    rows: list[dict[str, Any]] = []
-    first: dict[tuple[str, ...], dict[str, Any]] = {}
-    measures: dict[str, None] = {}
-    for point in points:
-        config = load_config(point.folder / "params.yaml")
-        for benchmark in config.benchmarks:
-            lines, raw, primary = _read(point.folder, benchmark)
-            measures |= dict.fromkeys(primary)
-            for line in lines:
-                key = (benchmark, line.reader, line.setting, line.system, line.variant)
-                mine = raw[line.reader, line.setting, line.system, line.variant]
-                row: dict[str, Any] = {"benchmark": benchmark, "value": point.name, "setting": line.setting, "system": f"{line.system} {line.variant}".strip(),
-                                       "reader": line.reader, **line.values, "_good": True}
-                if key in first:
-                    row["difference"] = _difference(mine, first[key], primary[0], config)
-                    row["_good"] = bool(row["difference"].difference >= 0)
-                else:
-                    first[key] = mine
-                rows.append(row)
-    rows.sort(key=lambda r: list(load_config(points[0].folder / "params.yaml").benchmarks).index(r["benchmark"]))  # stable: points stay in their order
-    several = len({r["reader"] for r in rows}) > 1
-    columns = [Column("benchmark", "benchmark", "text"), Column("value", "value", "text"), *([Column("reader", "reader", "text")] if several else []),
-               Column("setting", "corpus", "text"), Column("system", "system", "text"), *(Column(m, m.replace("_", " "), "percent") for m in measures),
-               Column("gold_recall", "gold kept", "percent"), Column("answer_in_evidence", "answer kept", "percent"), Column("tokens", "tokens", "count"),
-               Column("calls", "calls", "number"), Column("rounds", "rounds", "number"), Column("difference", f"first measure, less {points[0].name}", "points")]
-    return Table("sweep", f"{', '.join(p.name for p in points)}", columns, rows,
-                 "Means over the test questions with 95% intervals; differences are of the benchmark's first measure, over the same questions, resampled together.")
+    Raises
+    ------
+    DataError
+        Where a point's answers are missing or cannot be read.
+    """
+    from canopy.evaluation.answered import read_answered
+    from canopy.evaluation.sweep_report import sweep_files
+    from canopy.evaluation.tables import Settings
 
-
-def _read(folder: Path, benchmark: str) -> tuple[list[Any], dict[tuple[str, ...], dict[str, Any]], list[str]]:
-    import pyarrow.parquet as pq
-
-    from orchestration.cli_evaluate import read_lines
-
-    lines, listed = read_lines(folder, load_config(folder / "params.yaml"), benchmark)
-    primary = listed["metric"]["primary"]
-    raw: dict[tuple[str, ...], dict[str, Any]] = {}
-    for r in pq.read_table(folder / "data" / "answers" / benchmark / "answers.parquet",
-                           columns=["question_id", "reader", "setting", "system", "variant", primary[0]]).to_pylist():
-        raw.setdefault((r["reader"], r["setting"], r["system"], r["variant"]), {})[r["question_id"]] = r
-    return lines, raw, primary
-
-
-def _difference(mine: dict[str, Any], theirs: dict[str, Any], measure: str, config: Any) -> Any:
-    from canopy.evaluation.answer_summary import difference_of
-
-    shared = sorted(set(mine) & set(theirs))
+    config = load_config(points[0].folder / "params.yaml")
+    benchmarks = []
+    for name in config.benchmarks:
+        read = {p.name: read_answered(p.folder / "data" / "answers" / name, name) for p in points}
+        if missing := [n for n, a in read.items() if a is None]:
+            raise DataError(f"{points[0].folder.parent}: no answers of {name} at {missing[0]}: run the same `canopy sweep` again")
+        benchmarks.append({n: a for n, a in read.items() if a is not None})
     e = config.evaluation
-    return difference_of([mine[i] for i in shared], [theirs[i] for i in shared], measure, e.resamples, config.answers.seeds[0], e.confidence)
+    return sweep_files(", ".join(p.name for p in points), list(points[0].axes), benchmarks, Settings(e.resamples, e.seed, e.confidence))
 
 
-def write_comparison(points: Sequence[Point], table: Table) -> list[Path]:
-    """The comparison beside the points' workspaces, as CSV, Markdown and a page."""
-    from canopy.evaluation.rendering import to_csv, to_html, to_markdown
-
+def write_comparison(points: Sequence[Point], files: Mapping[str, str]) -> list[Path]:
+    """Write the comparison beside the points' workspaces; returns the page and the text."""
     folder = points[0].folder.parent
-    style = ("body{font:16px/1.5 system-ui,sans-serif;margin:2rem;max-width:90rem}table{border-collapse:collapse}th,td{padding:.25rem .6rem;text-align:left;"
-             "border-bottom:1px solid #ccc}td.n,th.n{text-align:right}.ci{color:#666;font-size:.85em;margin-left:.4em}.scroll{overflow-x:auto}"
-             ".good{color:#0a7a5a}.bad{color:#b0402c}.open{color:#a8650a}")
-    page = (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>canopy · sweep</title>'
-            f"<style>{style}</style></head><body><h1>Sweep: {html.escape(table.title)}</h1>\n{to_html(table)}</body></html>\n")
-    texts = {"comparison.csv": to_csv(table), "comparison.md": f"# Sweep: {table.title}\n\n{to_markdown(table)}", "comparison.html": page}
-    for name, text in texts.items():
+    for name in ("tables", "figures"):
+        shutil.rmtree(folder / name, ignore_errors=True)  # of a comparison of other values
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_bytes(folder / name, text.encode())
-    return [folder / name for name in texts]
+    return [folder / name for name in files if "/" not in name]

@@ -93,7 +93,7 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
     metrics = build_metrics(measured, values, compared, cells)
     for benchmark, mine in answer_metrics(views).items():
         metrics.setdefault(benchmark, {})["answers"] = mine
-    files = {"report.html": _page(summary.lead, sections), "report.md": f"# {TITLE}\n\n{summary.lead}\n\n" + "\n".join(s.as_markdown() for s in sections if s.markdown),
+    files = {"report.html": page_of(TITLE, summary.lead, sections), "report.md": f"# {TITLE}\n\n{summary.lead}\n\n" + "\n".join(s.as_markdown() for s in sections if s.markdown),
              "metrics.json": json.dumps(metrics, indent=1, sort_keys=True) + "\n"}
     if page is not None:
         files[PAGE] = page.render(cases)
@@ -102,9 +102,10 @@ def build_report(results: Sequence[Results], training: Mapping[str, Any], curve:
     return files
 
 
-def _page(lead: str, sections: Sequence[Section]) -> str:
+def page_of(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """A self-contained page of sections, with their contents."""
     return Template(Path(__file__).with_name("page.html").read_text("utf-8")).substitute(
-        title=html.escape(TITLE), lead=html.escape(lead), contents="".join(f'<li><a href="#{s.key}">{html.escape(s.title)}</a></li>' for s in sections),
+        title=html.escape(title), lead=html.escape(lead), contents="".join(f'<li><a href="#{s.key}">{html.escape(s.title)}</a></li>' for s in sections),
         body="\n".join(s.as_html() for s in sections))
 
 

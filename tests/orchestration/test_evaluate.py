@@ -96,16 +96,16 @@ def test_the_environments_server_is_written_down_and_its_key_is_not(monkeypatch:
     assert "CANOPY_LLM_MODEL" not in told and "secret" not in told
 
 
-def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1")) -> Path:
+def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1"), settings: Sequence[str] = ("unified",)) -> Path:
     """What the stage `answers` writes, made up."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "params.yaml").write_text(PARAMS)
     folder = root / "data" / "answers" / "tiny"
     rows: list[dict[str, Any]] = [
-        {"question_id": f"q{n}", "reader": "words", "system": system, "setting": "unified", "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
+        {"question_id": f"q{n}", "reader": "words", "system": system, "setting": setting, "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
          **{m: None for m in METRICS}, **dict.fromkeys(primary, v), "tokens": 10, "whole_tokens": 40, "calls": [], "rounds": 1, "retrieved": 3, "follow_up_retrieved": 0, "duplicates": 0,
          "cap_cut": False, "gold_items_found": 1, "gold_items": 2, "gold_recall": 0.5, "answer_in_evidence": None, "items_refinable": 1, "items_kept": 1, "items_split": 0,
-         "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []} for system, values in em.items() for n, v in enumerate(values)]
+         "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []} for setting in settings for system, values in em.items() for n, v in enumerate(values)]
     write_table(folder / "answers.parquet", rows, ANSWER_SCHEMA)
     described = [{"name": s, "ran": True, "why_not": []} for s in em] + [{"name": "ircot", "ran": False, "why_not": ["needs a language model server"]}]
     (folder / "systems.json").write_text(json.dumps({"readers": [{"name": "words", "label": "the word reader", "kind": "plain"}], "llm_free": True, "systems": described, "own_is_unified": False,
@@ -158,8 +158,9 @@ def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
 
 def test_values_are_combined(tmp_path: Path) -> None:
     points = plan_points(tmp_path, ["hierarchy.branching=2,4", "answers.k=5", "answers.settings=[unified],[own, gold]"], ["answers.systems=[canopy]"])
-    assert [p.name for p in points] == [f"branching = {b}, settings = {s}" for b in (2, 4) for s in ("[unified]", "[own, gold]")]
+    assert [p.name for p in points] == [f"B={b}, settings={s}" for b in (2, 4) for s in ("[unified]", "[own, gold]")]
     assert points[3].assignments == ("answers.systems=[canopy]", "hierarchy.branching=4", "answers.k=5", "answers.settings=[own, gold]")
+    assert points[0].axes == ("hierarchy.branching", "answers.settings")
     assert len({p.folder for p in points}) == 4 and all(p.folder.is_relative_to(tmp_path / ".canopy" / "sweeps") for p in points)
     again = plan_points(tmp_path, ["hierarchy.branching=4,2", "answers.k=5", "answers.settings=[own, gold],[unified]"])
     assert {p.folder for p in again} == {p.folder for p in points}  # a point keeps its workspace, whatever else is asked for
@@ -171,12 +172,25 @@ def test_what_is_no_sweep_is_refused(given: list[str], tmp_path: Path) -> None:
         plan_points(tmp_path, given)
 
 
-def test_points_are_laid_side_by_side_on_the_same_questions(tmp_path: Path) -> None:
-    folders = [write_answers(tmp_path / name, {"vanilla": [1.0, 0.0] * 10, "canopy": values}) for name, values in (("a", [0.0] * 20), ("b", [0.0] * 15 + [1.0] * 5))]
-    points = [Point(f"k = {n}", (), f) for n, f in enumerate(folders)]
-    table = compare(points)
-    shown = {(r["value"], r["system"]): r for r in table.rows}
-    assert list(shown) == [("k = 0", "vanilla"), ("k = 0", "canopy"), ("k = 1", "vanilla"), ("k = 1", "canopy")]
-    assert shown["k = 1", "canopy"]["difference"].difference == 0.25 and shown["k = 1", "vanilla"]["difference"].difference == 0.0 and "difference" not in shown["k = 0", "canopy"]
-    files = {p.suffix: p.read_text() for p in write_comparison(points, table)}
-    assert set(files) == {".csv", ".md", ".html"} and all("canopy" in t for t in files.values()) and "<script" not in files[".html"] and "+25.0" in files[".md"]
+def test_points_are_laid_side_by_side_on_the_same_questions_a_corpus_a_table(tmp_path: Path) -> None:
+    wins = {2: [0.0] * 20, 4: [0.0] * 15 + [1.0] * 5}
+    folders = {b: write_answers(tmp_path / f"b{b}", {"vanilla": [1.0, 0.0] * 10, "canopy": values}, settings=("unified", "gold")) for b, values in wins.items()}
+    points = [Point(f"B={b}", (), f, ("hierarchy.branching",)) for b, f in folders.items()]
+    files, tables = compare(points)
+    assert [t.about["corpus"] for t in tables] == ["unified corpus", "gold items given"] and all(len(t.rows) == 4 for t in tables)  # no table mixes corpora
+    shown = {r["system"]: r for r in tables[0].rows}
+    assert list(shown) == ["vanilla B=2", "vanilla B=4", "canopy B=2", "canopy B=4"]
+    assert shown["canopy B=4"]["difference"].difference == 0.25 and shown["vanilla B=4"]["difference"].difference == 0.0 and "difference" not in shown["canopy B=2"]
+    assert 0.05 <= shown["canopy B=4"]["difference"].low < 0.25 < shown["canopy B=4"]["difference"].high
+    written = write_comparison(points, files)
+    assert {p.name for p in written} == {"comparison.html", "comparison.md"} and all(p.parent == tmp_path for p in written)
+    assert {"tables/sweep-unified.csv", "tables/sweep-gold.csv", "figures/sweep-unified-tiny.svg"} <= set(files) and (tmp_path / "figures" / "sweep-unified-tiny.svg").is_file()
+    page = written[0].read_text()
+    assert "Table 9" in page and "little change" in page and "<svg" in page and "<script" not in page and "+25.0" in written[1].read_text()
+    out = console(80, terminal=True)
+    out.print(cli_evaluate._values_side_by_side(tables[0]))
+    told = out.export_text()
+    assert "\u2026" not in told and "EM, less" in told and "+25.0" in told and "25.0%" in told
+    (folders[4] / "data" / "answers" / "tiny" / "systems.json").unlink()
+    with pytest.raises(DataError, match="no answers of tiny at B=4: run the same `canopy sweep` again"):
+        compare(points)
