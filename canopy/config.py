@@ -226,7 +226,7 @@ class Answers(_Frozen):
 
     ``systems`` empty: all that can run here. ``questions``: at most so many test questions of each benchmark, drawn by the seed (0: all).
     ``evidence_tokens``: the reader's cap (paper: 16k; 64k for video benchmarks). ``models``: what baselines load, by key: a folder or a hub id.
-    ``budgets``: sizes that compressors are swept over. ``sweep_k``, ``sweep_rounds``: values of k and R that CANOPY and Vanilla RAG are swept over.
+    ``budgets``: shares, above 0 and up to 1, that compressors are swept over. ``sweep_k``, ``sweep_rounds``: values of k and R that CANOPY and Vanilla RAG are swept over.
     ``readers``: further servers whose models answer too, each written as ``language`` is; every system runs with each.
     """
 
@@ -239,9 +239,9 @@ class Answers(_Frozen):
     evidence_tokens: int = Field(16_000, ge=100)
     video_evidence_tokens: int = Field(64_000, ge=100)
     models: dict[str, str] = Field(default_factory=dict)
-    budgets: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5, 0.7)
+    budgets: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.1, 0.2, 0.3, 0.5, 0.7)
     sweep_k: tuple[PositiveInt, ...] = ()
-    sweep_rounds: tuple[PositiveInt, ...] = ()
+    sweep_rounds: tuple[Annotated[int, Field(ge=1, le=16)], ...] = ()
     readers: tuple[Language, ...] = ()
     options: Options = Options()
 
@@ -311,7 +311,7 @@ def load_config(path: Path) -> Config:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; `canopy run` makes one from the defaults") from None
     except (yaml.YAMLError, UnicodeDecodeError) as e:
-        raise DataError(f"{path}: not valid YAML: {e}") from None
+        raise DataError(f"{path}: not valid YAML: {' '.join(str(e).split())}") from None
     except ValidationError as e:
         told = "; ".join(f"{'.'.join(map(str, x['loc'])) or 'file'}: {x['msg']}" for x in e.errors())
         raise DataError(f"{path}: {told}") from None

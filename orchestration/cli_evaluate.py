@@ -201,14 +201,16 @@ def sweep_values(
     """
     from rich.console import Console
 
+    from canopy.config import load_config
     from canopy.pipelines.base import find_systems
     from orchestration.parameter_sweep import compare, plan_points, run_points, write_comparison
-    from orchestration.workspace import select_workspace
+    from orchestration.workspace import select_workspace, set_params
 
     named = split_names([systems])
     find_systems(named)
     root, console = select_workspace(workspace), Console()
     points = plan_points(root, assignments, [f"answers.systems=[{', '.join(named)}]"] if named else [])
+    set_params(root, server_of_environment(load_config(root / "params.yaml"), console))
     with stoppable():
         run_points(root, points, console)
     files, tables = compare(points)

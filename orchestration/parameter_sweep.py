@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,19 +82,34 @@ def run_points(root: Path, points: Sequence[Point], console: Console) -> list[Sw
 
     Raises
     ------
+    DataError
+        Where a value is none that the parameter takes; nothing has run then.
     CanopyError
         Where a stage fails; the points before it are kept.
     """
     from orchestration.sweep import sweep
 
+    check_points(root, points)
     console.print(f"workspace {root}: what the values do not touch", style="dim", highlight=False, soft_wrap=True)
-    sweep(root, select=["+report"], console=console)
+    sweep(root, select=["+evaluation"], console=console)  # not its answers: every point has its own
     done = []
     for point in points:
         make_point(root, point)
         console.print(f"[bold]{point.name}[/]  [dim]{point.folder}[/]", highlight=False, soft_wrap=True)
         done.append(sweep(point.folder, select=["+report"], console=console))
     return done
+
+
+def check_points(root: Path, points: Sequence[Point]) -> None:
+    """DataError where a point's parameters are not valid: found out before anything runs."""
+    load_config(root / "params.yaml")
+    for point in points:
+        with tempfile.TemporaryDirectory() as made:
+            (folder := Path(made)).joinpath("params.yaml").write_bytes((root / "params.yaml").read_bytes())
+            try:
+                set_params(folder, point.assignments)
+            except DataError as e:
+                raise DataError(f"{point.name}: {str(e).removeprefix(f'{folder}/params.yaml: ')}") from None
 
 
 def make_point(root: Path, point: Point) -> None:

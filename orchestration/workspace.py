@@ -230,8 +230,10 @@ def _edit(path: Path, change: Any) -> None:
     editor.width, editor.preserve_quotes = 4096, True
     try:
         document = editor.load(path.read_text("utf-8"))
-    except YAMLError as e:
+    except (YAMLError, UnicodeDecodeError) as e:
         raise DataError(f"{path}: not valid YAML: {' '.join(str(e).split())}") from None
+    if not isinstance(document, dict):
+        raise DataError(f"{path}: holds no groups of parameters")
     change(document)
     stream = io.StringIO()
     editor.dump(document, stream)

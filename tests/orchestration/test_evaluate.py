@@ -19,9 +19,10 @@ from canopy.evaluation.answer_rows import ANSWER_SCHEMA, METRICS
 from canopy.items import write_table
 from canopy.pipelines.base import all_systems
 from orchestration import cli_evaluate
-from orchestration.parameter_sweep import Point, compare, plan_points, write_comparison
+from orchestration.parameter_sweep import Point, compare, plan_points, run_points, write_comparison
 from orchestration.seconds_table import show_seconds, show_time
 from orchestration.system_listing import show_systems
+from orchestration.workspace import set_params
 from tests.llm.scripted_server import ScriptedServer
 from tests.orchestration.project import ROOT
 
@@ -164,6 +165,25 @@ def test_values_are_combined(tmp_path: Path) -> None:
     assert len({p.folder for p in points}) == 4 and all(p.folder.is_relative_to(tmp_path / ".canopy" / "sweeps") for p in points)
     again = plan_points(tmp_path, ["hierarchy.branching=4,2", "answers.k=5", "answers.settings=[own, gold],[unified]"])
     assert {p.folder for p in again} == {p.folder for p in points}  # a point keeps its workspace, whatever else is asked for
+
+
+@pytest.mark.parametrize(("given", "told"), [("answers.k=5,0", r"^k=0: answers\.k: .* greater than or equal to 1"), ("answers.budgets=[0.2],[0]", r"^budgets=\[0\]: answers\.budgets\.0: "),
+                                                 ("answers.budgets=[1],[1.5]", r"^budgets=\[1\.5\]: "), ("answers.sweep_rounds=[16],[17]", r"^sweep_rounds=\[17\]: "), ("answers.foo=1,2", "answers.foo")])
+def test_values_that_a_parameter_does_not_take_stop_a_sweep_before_it_begins(given: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    with pytest.raises(DataError, match=told):
+        run_points(tmp_path, plan_points(tmp_path, [given]), console())
+    assert [p.name for p in tmp_path.iterdir()] == ["params.yaml"]
+
+
+@pytest.mark.parametrize("content", [b"benchmarks: [1", b"\xff\xfe\x00junk", b"- a"])
+def test_parameters_that_cannot_be_read_are_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_bytes(content)
+    with pytest.raises(DataError, match=r"^\S+params\.yaml: ") as told:
+        run_points(tmp_path, [Point("k=1", ("answers.k=1",), tmp_path / "p")], console())
+    assert "\n" not in str(told.value)
+    with pytest.raises(DataError, match=r"^\S+params\.yaml: [^\n]+$"):
+        set_params(tmp_path, ["answers.questions=3"])
 
 
 @pytest.mark.parametrize("given", [["hierarchy.branching"], ["hierarchy.branching=2"], ["=2,3"], ["answers.k="], ["answers.k=5,5"], ["answers.k=[5,6"]])
