@@ -193,7 +193,10 @@ def sweep_values(
 
     Each value gets a workspace of its own under .canopy/sweeps, with the parameters of this one but for that value. They share the cache of stage outputs, so
     that what a value does not touch is taken over; the node store's vectors by content, so that only new regions are encoded; and the language model's
-    replies. Stopped or killed, the same command goes on. (`dvc exp` would need git, which these workspaces do without.)
+    replies. Stopped or killed, the same command goes on.
+
+    `dvc exp run -S hierarchy.branching=4` does one value in place; it needs git: a checkout with `no_scm = false` in .dvc/config and dvc.lock committed. Workspaces
+    without git, as they are made here, have this command.
 
     `canopy sweep hierarchy.branching=2,3,4` — the paper's figure on B
 
