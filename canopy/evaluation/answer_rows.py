@@ -15,7 +15,7 @@ from canopy.config import Options
 from canopy.encoder.words import region_text
 from canopy.evaluation.answer_gold import AnswerGold, Fragment, Places
 from canopy.evaluation.metrics import answer_words, matchable
-from canopy.evaluation.official.base import Support
+from canopy.evaluation.official.base import Support, score_answer
 from canopy.evaluation.remembering import REMEMBERED
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Shown, Trace
@@ -79,7 +79,7 @@ class Scorekeeper:
         later = [r for r in result.rounds[1:]]
         kept = None if result.rewritten else self._fragments(result.evidence, tools)
         support = Support(kept, self.gold.best(question.id, kept)) if self.facts and kept is not None else None
-        scores = self.metric.score(question, result.answer, support)
+        scores = score_answer(self.metric, question, result.answer, support)
         found, wanted = self.gold.items_found(question.id, frozenset(map(self.places.item, retrieved)))
         outcomes = [] if kept is None else _outcomes(result, tools)
         stated = question.id in self.gold.stated and "accuracy" not in scores

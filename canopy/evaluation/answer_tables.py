@@ -13,6 +13,7 @@ from canopy.evaluation.paper import BENCHMARKS, MEAN, find_published
 from canopy.evaluation.tables import Column, Table
 
 LABELS = {"em": "EM", "f1": "F1", "accuracy": "accuracy", "sp_em": "supporting-fact EM", "sp_f1": "supporting-fact F1", "joint_em": "joint EM", "joint_f1": "joint F1",
+          "table_f1": "F1, answer in a table", "passage_f1": "F1, answer in a passage",
           "gold_recall": "gold recall", "gold_item_recall": "gold items found", "answer_in_evidence": "answer in evidence", "tokens": "tokens a question",
           "kept_share": "tokens, of the items'", "rounds": "rounds", "calls": "LLM calls", "duplicate_share": "duplicates in follow-ups", "pruned": "pruned",
           "cap_cut": "cut by the cap", "parse_failed": "unusable answers", "fallbacks": "fallbacks a question", "prompt_tokens": "prompt tokens",

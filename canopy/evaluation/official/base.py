@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from canopy.items import Question
 
@@ -30,9 +31,14 @@ def official_metric(adapter: str) -> ModuleType:
     """The module with a benchmark's official rules.
 
     It has ``score(question, prediction, support=None) -> dict``, ``PRIMARY`` (the measures that tables show, first the one that
-    systems are compared on) and ``RULES`` (a sentence on the rules and where they come from).
+    systems are compared on) and ``RULES`` (a sentence on the rules and where they come from). A missing answer is scored as an empty prediction.
     """
     return importlib.import_module(f"canopy.evaluation.official.{_MODULES.get(adapter, 'generic')}")
+
+
+def score_answer(metric: Any, question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
+    """One answer's scores by a benchmark's rules; none where no answer is published (blind tests, unanswerable questions), which is not the same as 0."""
+    return metric.score(question, prediction, support) if any(a.strip() for a in question.answers) else {}
 
 
 def details_of(question: Question) -> dict[str, str]:

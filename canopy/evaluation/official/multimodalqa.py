@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 
 from canopy.evaluation.official.base import Support, details_of
-from canopy.evaluation.official.numbers import is_float, list_scores, tidy
+from canopy.evaluation.official.numbers import is_float, list_scores, may_be_one, split_parts, tidy
 from canopy.items import Question
 
 PRIMARY = ("em", "f1")
-RULES = ("List EM and F1: answers normalised as DROP does with number words as numbers, aligned by the Hungarian method. A reader's reply to a question with "
-         "several answers is cut at semicolons and line breaks, else at commas.")
+RULES = ("List EM and F1: answers normalised as DROP does with number words as numbers, aligned by the Hungarian method. A reader's reply is a list where it has "
+         "semicolons or line breaks, whether or not the gold answer is one.")
 _WORDS = {w: float(n) for n, w in enumerate(
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"])}
 _WORDS |= {w: 10.0 * n for n, w in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)}
 _WORDS |= {"hundred": 100.0, "thousand": 1000.0, "million": 1e6, "billion": 1e9}
+_WORDS |= {"point": 0.0}  # word2number reads a lone "point" as the decimal point of nothing
 
 
 def normalise_number(text: str) -> str:
     """A number, in digits or as a word, as Python writes its float; other text as it is."""
     if is_float(text):
         return str(float(text))
-    return str(_WORDS[text]) if text in _WORDS else text
+    # A token may hold a no-break space: word2number reads past the words that are none. Several number words in one token stay as they are.
+    said = [w for w in text.split() if w in _WORDS]
+    return str(_WORDS[said[0]]) if len(said) == 1 else text
 
 
 def normalise(text: str) -> str:
@@ -29,20 +32,12 @@ def normalise(text: str) -> str:
     return tidy(re.split(r" |-", text), normalise_number, is_float)
 
 
-def split_reply(reply: str, several: bool) -> list[str]:
-    """The answers in a reply."""
-    parts = [p.strip() for p in re.split(r"[;\n]", reply)]
-    if several and len(parts) == 1:
-        parts = [p.strip() for p in re.split(r",| and ", reply)]
-    return [p for p in parts if p] if several else [reply.strip()] if reply.strip() else []
-
-
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
-    """``em`` and ``f1`` of the list of answers."""
-    several = details_of(question).get("list") == "true"
-    predicted = [normalise(p) for p in split_reply(prediction, several)]
-    gold = [normalise(a) for a in (question.answers if several else question.answers[:1])]
-    if not predicted or not gold:
+    """``em`` and ``f1`` of the list of answers; an empty prediction scores 0, as a missing one does officially."""
+    gold = [normalise(a) for a in (question.answers if details_of(question).get("list") == "true" else question.answers[:1])]
+    parts = split_parts(prediction)
+    if not parts or not gold:
         return {"em": 0.0, "f1": 0.0}
-    em, f1 = list_scores(predicted, gold, is_float)
+    readings = [parts, [prediction]] if may_be_one(question.answers) else [parts]
+    em, f1 = max(list_scores([normalise(p) for p in r], gold, is_float) for r in readings)
     return {"em": em, "f1": f1}

@@ -1,4 +1,4 @@
-"""Aligned bags of tokens with numbers as numbers: what MultiModalQA's and TAT-QA's metrics, both from DROP's, have in common."""
+"""Aligned bags of tokens with numbers as numbers: what MultiModalQA's and TAT-QA's metrics, both from DROP's, have in common; and replies of several parts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def split_parts(reply: str) -> list[str]:
+    """The parts of a reply, cut at line breaks and at semicolons before a space: as the readers' prompt asks for, and whatever the gold answer looks like."""
+    return [p for p in (part.strip() for part in re.split(r";(?=\s|$)|\n", reply)) if p]
+
+
+def may_be_one(answers: Sequence[str]) -> bool:
+    """Whether a reply may also be read as one part: where a gold answer has a semicolon itself."""
+    return any(";" in a for a in answers)
 
 
 def is_float(text: str) -> bool:
@@ -40,10 +50,10 @@ def bag_f1(predicted: set[str], gold: set[str]) -> float:
     return 2 * precision * recall / (precision + recall) if precision or recall else 0.0
 
 
-def align_bags(predicted: Sequence[set[str]], gold: Sequence[set[str]], is_number: Callable[[str], bool]) -> np.ndarray:
+def align_bags(predicted: Sequence[set[str]], gold: Sequence[set[str]], is_number: Callable[[str], bool] | None) -> np.ndarray:
     """Best one-to-one assignment of predicted to gold bags (Hungarian), F1 of each; unmatched ones score 0.
 
-    Two bags may only meet if they share a number, or the gold one has none.
+    Where ``is_number`` is given (DROP, MultiModalQA; TAT-QA took it out), two bags may only meet if they share a number, or the gold one has none.
 
     Returns
     -------
@@ -53,7 +63,7 @@ def align_bags(predicted: Sequence[set[str]], gold: Sequence[set[str]], is_numbe
 
     scores = np.zeros((len(gold), len(predicted)))
     for g, a in enumerate(gold):
-        numbers = {t for t in a if is_number(t)}
+        numbers = {t for t in a if is_number(t)} if is_number else set()
         for p, b in enumerate(predicted):
             if not numbers or numbers & b:
                 scores[g, p] = bag_f1(b, a)
@@ -64,8 +74,8 @@ def align_bags(predicted: Sequence[set[str]], gold: Sequence[set[str]], is_numbe
     return out
 
 
-def list_scores(predicted: Sequence[str], gold: Sequence[str], is_number: Callable[[str], bool]) -> tuple[float, float]:
+def list_scores(predicted: Sequence[str], gold: Sequence[str], is_number: Callable[[str], bool] | None = None) -> tuple[float, float]:
     """EM (same set of normalised answers, as many of them) and mean F1 of the aligned bags, rounded to two digits as published."""
     same = set(predicted) == set(gold) and len(predicted) == len(gold)
     aligned = align_bags([set(p.split()) for p in predicted], [set(g.split()) for g in gold], is_number)
-    return float(same), round(float(aligned.mean()), 2) if len(aligned) else 0.0
+    return float(same), float(np.round(aligned.mean(), 2)) if len(aligned) else 0.0

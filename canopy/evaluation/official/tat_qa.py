@@ -7,14 +7,17 @@ import re
 from collections.abc import Sequence
 
 from canopy.evaluation.official.base import Support, details_of
-from canopy.evaluation.official.numbers import list_scores, tidy
+from canopy.evaluation.official.numbers import list_scores, may_be_one, split_parts, tidy
 from canopy.items import Question
 
 PRIMARY = ("em", "f1")
 RULES = ("EM and F1 of tatqa_metric.py: numbers rounded to two digits and multiplied by their scale, a percentage also accepted as a fraction, F1 equal to EM for "
-         "arithmetic and counting questions. A reader's reply may end with its scale (thousand, million, billion, percent).")
+         "arithmetic and counting questions. A reader's reply may end with its scale (thousand, million, billion, percent), which counts as the predicted scale; "
+         "semicolons and line breaks part its spans. A number in brackets is negative, unless a percent sign stands in them, as the script has it.")
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000, "percent": 0.01}
 _NOT_IN_NUMBERS = "'\"\\$€£¥%(),[]"
+_LONGEST = 200  # characters of a number
+_SCALED = re.compile(r"(.*\d[)%]?)\s*\(?(?:in\s+)?(thousand|million|billion|percent)s?\W*", re.I | re.S)
 
 
 def scale_factor(scale: str) -> float:
@@ -39,9 +42,12 @@ def is_number(text: str) -> bool:
 
 
 def to_number(text: str) -> float | None:
-    """The number in a text, with scale word, brackets for negatives and percent sign applied, to four digits; None where there is none."""
+    """The number in a text, with scale word, brackets for negatives and percent sign applied, to four digits.
+
+    None where there is none, or one too long to be reckoned with: a model may write digits without end, at which the official script stops.
+    """
     found = re.search(r"([+-]?\d+(\.\d+)?)|([+-]?\.\d+)", _bare(text))
-    if not found or not found.group(1):
+    if not found or not found.group(1) or len(found.group(1)) > _LONGEST:
         return None
     number = float(found.group(1)) if "." in found.group(1) else int(found.group(1))
     word = re.search(r"[\d.]+\s?[a-zA-Z]+", text)
@@ -67,23 +73,37 @@ def normalise(text: str) -> str:
     return tidy(text.split(" "), lambda t: str(to_number(t)) if is_number(t) else t, is_number)
 
 
-def split_scale(reply: str) -> tuple[str, str]:
-    """A reply's answer and the scale it ends with, empty where it names none; a percent sign stays with its number."""
-    found = re.fullmatch(r"(.*\d\)?)\s*(thousand|million|billion|percent)s?\W*", reply.strip(), re.I | re.S)
-    return (found.group(1).strip(), found.group(2).lower()) if found else (reply.strip(), "")
+def split_scale(reply: str) -> tuple[list[str], str]:
+    """A reply's spans and the scale they are in, empty where it names none: the last span's, if the others are numbers that name the same one or none.
+
+    A percent sign stays with its number.
+    """
+    parts = split_parts(reply)
+    found = [_SCALED.fullmatch(p) for p in parts]
+    said = {f.group(2).lower() for f in found if f}
+    if not parts or not found[-1] or len(said) > 1 or any(not f and not is_number(p) for p, f in zip(parts, found, strict=True)):
+        return parts, ""
+    return [f.group(1).strip() if f else p for p, f in zip(parts, found, strict=True)], said.pop()
+
+
+def answer_scores(predicted: Sequence[str], said: str, answers: Sequence[str], scale: str, kind: str) -> tuple[float, float]:
+    """EM and F1 of predicted spans in a predicted scale, as ``TaTQAEmAndF1`` takes them."""
+    candidates = [written(predicted, said)]
+    if len(predicted) == 1 and not said and "%" not in predicted[0] and is_number(predicted[0]) and (number := to_number(predicted[0])) is not None:
+        candidates.append(f"{number:.4f}")  # 0.2342 for 23.42 percent
+    gold = normalise(written(answers, scale))
+    em, f1 = max(list_scores([normalise(c)], [gold]) for c in candidates)
+    return em, em if kind in ("arithmetic", "count") else f1
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
-    """``em`` and ``f1``; ``scale_right`` says whether the scale alone was."""
+    """``em`` and ``f1``; ``scale_right`` says whether the scale alone was (a percent sign may stand for the scale, or be part of a span)."""
     details = details_of(question)
     kind, scale = details.get("answer_type", question.type), details.get("scale", "")
-    reply, said = split_scale(prediction)
-    if not reply or not question.answers:
-        return {"em": 0.0, "f1": 0.0, "scale_right": float(said == scale)}
-    parts = [p.strip() for p in re.split(r"[;\n]", reply) if p.strip()] if kind == "multi-span" else [reply]
-    candidates = [written(parts, said)]
-    if len(parts) == 1 and not said and "%" not in parts[0] and is_number(parts[0]) and (number := to_number(parts[0])) is not None:
-        candidates.append(f"{number:.4f}")  # 0.2342 for 23.42 percent
-    gold = normalise(written(question.answers, scale))
-    em, f1 = max(list_scores([normalise(c)], [gold], is_number) for c in candidates)
-    return {"em": em, "f1": em if kind in ("arithmetic", "count") else f1, "scale_right": float(said == scale)}
+    parts, said = split_scale(prediction)
+    right = float(said == scale or (scale == "percent" and not said and bool(parts) and parts[-1].endswith("%")))
+    if not parts or not question.answers:
+        return {"em": 0.0, "f1": 0.0, "scale_right": right}
+    readings = [(parts, said), ([prediction.strip()], "")] if may_be_one(question.answers) else [(parts, said)]
+    em, f1 = max(answer_scores(spans, unit, question.answers, scale, kind) for spans, unit in readings)
+    return {"em": em, "f1": f1, "scale_right": right}
