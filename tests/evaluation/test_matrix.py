@@ -263,6 +263,12 @@ def test_nothing_retrieved() -> None:
     assert (row["em"], row["rounds"], row["retrieved"], row["gold_recall"], row["answer_in_evidence"], row["whole_tokens"]) == (0.0, 0, 0, 0.0, 0.0, 0)
 
 
+def test_a_question_without_a_published_answer_has_no_scores() -> None:
+    q = Question("q", "b", "Where?")
+    row = measured(q, gold_of(("b/a", 0, [1]), question=q), [Round("q", ("b/a",), ("b/a",), (region("b/a", 1, 2),))], answer="Oslo")
+    assert (row["em"], row["f1"], row["answer_in_evidence"]) == (None, None, None) and row["gold_recall"] == 1.0 and row["prediction"] == "Oslo"
+
+
 # ---- side by side
 
 def made_up(system: str, em: list[float | None], setting: str = "unified", **columns: Any) -> list[dict[str, Any]]:
