@@ -139,9 +139,10 @@ def test_a_sweep_shares_what_its_values_do_not_touch(work: Work) -> None:
     assert [set(d.ran) for d in done] == [{"answers@tiny", "report"}] * 2 and again[0].ran == {}
     stores = [p / "data" / "node_embeddings" / "f_theta" / "shard-0000.npy" for p in (work.root, *(x.folder for x in points))]
     assert len({f.stat().st_ino for f in stores}) == 1  # one file on disk; a rebuild would start from it
-    values = {r["value"]: r for r in compare(points).rows if r["setting"] == "unified"}
-    assert set(values) == {"k = 1", "k = 2"} and values["k = 2"]["tokens"].difference > values["k = 1"]["tokens"].difference
-    assert all(p.is_file() for p in write_comparison(points, compare(points)))
+    files, (table, *_) = compare(points)
+    values = {r["variant"]: r for r in table.rows}
+    assert list(values) == [p.name for p in points] and values[points[1].name]["change_tokens"].difference > 0  # two items are longer than one
+    assert all(p.is_file() for p in write_comparison(points, files))
 
 
 def test_the_same_comes_back(work: Work) -> None:
