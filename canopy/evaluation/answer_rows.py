@@ -18,7 +18,7 @@ from canopy.evaluation.metrics import answer_words, matchable
 from canopy.evaluation.official.base import Support, score_answer
 from canopy.evaluation.remembering import REMEMBERED
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Shown, Trace
+from canopy.llm.roles import Shown, Trace, encodable
 from canopy.pipelines.base import Result
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import count_tokens, show_regions
@@ -84,16 +84,16 @@ class Scorekeeper:
         outcomes = [] if kept is None else _outcomes(result, tools)
         stated = question.id in self.gold.stated and "accuracy" not in scores
         return {
-            "prediction": plain(result.answer), **{m: None if scores.get(m) is None else float(scores[m]) for m in METRICS}, "tokens": int(result.tokens),
+            "prediction": encodable(result.answer), **{m: None if scores.get(m) is None else float(scores[m]) for m in METRICS}, "tokens": int(result.tokens),
             "whole_tokens": sum(self._whole_tokens(new, tools)), "calls": _calls(trace), "rounds": len(result.rounds), "retrieved": len(retrieved),
             "follow_up_retrieved": sum(len(r.retrieved) for r in later), "duplicates": sum(len(r.retrieved) - len(r.new) for r in later),
             "cap_cut": bool(result.cap_cut), "gold_items_found": found, "gold_items": wanted,
             "gold_recall": None if kept is None else self.gold.recall(question.id, kept),
             "answer_in_evidence": float(states(question, result.shown)) if stated else None,
             **{f"items_{o}": sum(r[o] for r in outcomes) for o in _OUTCOMES}, "outcomes": outcomes,
-            "notes": [{"note": plain(n), "count": int(c)} for n, c in sorted(result.notes.items())],
-            "evidence": [_region(e) | {"tokens": int(e.tokens), "text": plain(e.text) if self._is_rewritten(e, tools) else None} for e in result.evidence],
-            "steps": [{"round": n, "query": plain(r.query), "retrieved": list(r.retrieved), "new": list(r.new), "kept": [_region(e) for e in r.kept]}
+            "notes": [{"note": encodable(n), "count": int(c)} for n, c in sorted(result.notes.items())],
+            "evidence": [_region(e) | {"tokens": int(e.tokens), "text": encodable(e.text) if self._is_rewritten(e, tools) else None} for e in result.evidence],
+            "steps": [{"round": n, "query": encodable(r.query), "retrieved": list(r.retrieved), "new": list(r.new), "kept": [_region(e) for e in r.kept]}
                       for n, r in enumerate(result.rounds, 1)],
         }
 
@@ -118,11 +118,6 @@ class Scorekeeper:
             with self._lock:
                 self._whole.update({(reader, i): n for i, n in zip(missing, counted, strict=True)})
         return [self._whole[reader, i] for i in items]
-
-
-def plain(text: str) -> str:
-    """Text that UTF-8 can hold: a model may write half a surrogate pair."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def states(question: Question, shown: Sequence[Shown]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from canopy.errors import DataError
 from canopy.llm.cache import ReplyCache, request_key
 from canopy.llm.client import ChatClient
+from canopy.llm.roles import encodable
 from canopy.llm.wire import Failed, Refused
 
 KINDS = ("vllm", "llama.cpp")
@@ -48,8 +49,7 @@ class LocalTokens:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
-        clean = [t.encode("utf-8", "replace").decode() for t in texts]
-        return [len(e.ids) for e in self._tokenizer.encode_batch(clean, add_special_tokens=False)]
+        return [len(e.ids) for e in self._tokenizer.encode_batch([encodable(t) for t in texts], add_special_tokens=False)]
 
 
 class ServerTokens:
@@ -106,7 +106,7 @@ def _unspaced(word: str) -> int:
 
 def _form(client: ChatClient, kind: str, text: str) -> tuple[dict[str, Any], Callable[[Any], int]]:
     """The request that a kind of server takes, and how its reply is read (0 where it is another's)."""
-    clean = text.encode("utf-8", "replace").decode()
+    clean = encodable(text)
     if kind == "vllm":
         return {"model": client.model, "prompt": clean, "add_special_tokens": False}, lambda b: int(b.get("count") or 0)
     return {"content": clean, "add_special": False}, lambda b: len(b.get("tokens") or ())

@@ -13,6 +13,11 @@ from typing import Any, Literal, Protocol
 from canopy.items import Question
 
 
+def encodable(text: str) -> str:
+    """Text that UTF-8, and so a file or a tokenizer, can hold: a model may write half a surrogate pair, which becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """One kept region as a role sees it.

@@ -141,7 +141,8 @@ def is_stated(result: Result) -> bool:
 def new_words(rounds: list[Round], tools: Tools) -> float:
     """Information gain of the last round: the share of all kept words that it alone keeps, 0 where it kept none.
 
-    Not a share of the round's own words: items already in evidence are not kept again, so that nearly all of those are new however few they are. A region without words (a picture, a silent film) is one word of its own.
+    Not a share of the round's own words: items already in evidence are not kept again, so that nearly all of those are new however few they are.
+    A region without words (a picture, a silent film) is one word of its own.
     """
     def words(kept: tuple[Evidence, ...]) -> set[str]:
         return {w for r in kept for w in re.findall(r"\w{3,}", tools.library.show(r).text.lower()) or [f"{r.item_id}:{r.lo}-{r.hi}"]}

@@ -77,8 +77,3 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     if lacking := sorted(k for k in found["missing_keys"] if "pooler" not in k):
         raise ValueError(f"{len(lacking)} of the weights that {type(model).__name__} needs are not in it, such as {lacking[0]}")
     return tokenizer, model.eval().to(device)
-
-
-def clean(text: str) -> str:
-    """Text that tokenizers take: half a surrogate pair becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")

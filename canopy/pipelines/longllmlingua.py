@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from canopy.config import Answers
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Trace
+from canopy.llm.roles import Trace, encodable
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import answer_from, cap_of, cut_text
-from canopy.pipelines.local_models import clean, hold_model, load_pretrained
+from canopy.pipelines.local_models import hold_model, load_pretrained
 from canopy.pipelines.recomp import rewritten, set_apart
 from canopy.pipelines.tools import Tools
 
@@ -133,12 +133,12 @@ def compress(compressor: Any, question: str, contexts: Sequence[str], rate: floa
     Texts of users reach the package as ``context`` and ``question`` only, which it tokenizes; what it evaluates or parses (``context_budget``, the tags of
     its structured form) is never among them.
     """
-    texts, notes = [clean(t).strip() for t in contexts if t.strip()], Counter[str]()
+    texts, notes = [encodable(t).strip() for t in contexts if t.strip()], Counter[str]()
     if not texts:
         return "", notes
     if sum(len(compressor.tokenizer(t, add_special_tokens=False)["input_ids"]) for t in texts) < LEAST:
         return "\n\n".join(texts), notes
-    asked = clean(question).strip() or "?"
+    asked = encodable(question).strip() or "?"
     offsets = compressor.tokenizer(asked, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     if len(offsets) > compressor.question_room:
         asked = asked[offsets[-compressor.question_room][0]:]

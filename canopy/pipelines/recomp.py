@@ -13,11 +13,11 @@ import numpy as np
 
 from canopy.config import Answers
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Trace
+from canopy.llm.roles import Trace, encodable
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import answer_from
-from canopy.pipelines.local_models import clean, hold_model, load_pretrained
+from canopy.pipelines.local_models import hold_model, load_pretrained
 from canopy.pipelines.tools import Tools
 
 EXTRACTIVE, ABSTRACTIVE = "recomp_extractive", "recomp_abstractive"
@@ -56,7 +56,7 @@ class DualEncoder:
         key = (question, tuple(texts))
         with self._lock:
             if key not in self._known:
-                self._known[key] = self._score([clean(t) for t in (question, *texts)])
+                self._known[key] = self._score([encodable(t) for t in (question, *texts)])
                 if len(self._known) > _KEPT_SCORES:
                     self._known.popitem(last=False)
             return self._known[key]
@@ -95,7 +95,7 @@ class Summariser:
         """The summary, empty where the model finds nothing of use, and whether the documents were longer than the model was trained for and were cut."""
         import torch
 
-        asked = f"Question: {clean(question)}\n Document: {clean(documents)}\n Summary: "  # the authors' template
+        asked = f"Question: {encodable(question)}\n Document: {encodable(documents)}\n Summary: "  # the authors' template
         with self._lock, torch.inference_mode():  # the tokenizer too: it keeps from call to call whether it cuts
             ids = self._tokenizer(asked)["input_ids"]
             inputs = self._tokenizer(asked, truncation=True, max_length=self._window, return_tensors="pt").to(self._model.device)

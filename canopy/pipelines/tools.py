@@ -19,8 +19,7 @@ from canopy.hierarchy.leaves import Leaves, cut_item
 from canopy.hierarchy.tree import Tree
 from canopy.index.item_index import ItemIndex
 from canopy.items import Evidence, Item
-from canopy.llm.roles import Roles, Shown, Trace
-from canopy.pipelines.local_models import clean
+from canopy.llm.roles import Roles, Shown, Trace, encodable
 
 
 class Library:
@@ -100,7 +99,7 @@ class Searcher:
     def vector(self, query: str, trace: Trace | None = None) -> np.ndarray:
         """f0's unit vector of a query, shape (dimension,); half a surrogate pair, which a model may write, becomes a question mark."""
         started = time.perf_counter()
-        query = clean(query)
+        query = encodable(query)
         with self._lock:  # one encoder, many threads; torch uses its own threads inside
             found = self._vectors.get(query)
             if found is None:
