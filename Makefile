@@ -8,14 +8,14 @@ BENCHMARKS ?=
 DATA ?=
 WORKSPACE ?=
 WORKERS ?= 2
-.PHONY: help setup demo test test-fast lint ui clean
+.PHONY: help setup demo test test-fast lint deps ui clean
 
 help:  ## What there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r t d; do printf '  make %-10s %s\n' "$$t" "$$d"; done
 
 setup: .venv/ready  ## Build .venv with Python 3.11 (3.12 and 3.13: best effort); needs no CUDA
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml orchestration/pyproject.toml constraints.txt
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "canopy needs Python 3.11 (3.12 and 3.13 may work) with the venv and ensurepip modules, and none was found."; \
 		echo "Install python3.11 and python3.11-venv, or name one: make setup PYTHON=/path/to/python3.11"; exit 1; fi
@@ -25,7 +25,7 @@ setup: .venv/ready  ## Build .venv with Python 3.11 (3.12 and 3.13: best effort)
 	@# The constraints are the tested set on 3.11; other versions of Python resolve from the ranges in pyproject.toml.
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then pins="-c constraints.txt"; else pins=""; fi; \
 		echo "Installing (about 3 GB, a few minutes) ..."; \
-		$(BIN)/python -m pip install --disable-pip-version-check -q $$pins -e '.[dev]' && $(BIN)/python -m pip check --disable-pip-version-check
+		$(BIN)/python -m pip install --disable-pip-version-check -q $$pins -e '.[dev]' -e ./orchestration && $(BIN)/python -m pip check --disable-pip-version-check
 	@touch .venv/ready
 
 demo: setup  ## The whole pipeline on the starter benchmark; or BENCHMARKS="hotpotqa ott-qa" DATA=path/to/releases
@@ -40,8 +40,11 @@ test-fast: setup  ## The suite without tests that start processes or train
 lint: setup  ## ruff
 	@$(BIN)/python -m ruff check .
 
+deps: setup  ## Write the code deps of dvc.yaml from the imports
+	@$(BIN)/python -m orchestration.pipeline.code_deps
+
 ui: setup  ## Dagster UI and MLflow on loopback; prints both addresses
-	@$(BIN)/python -m orchestration.ui $(if $(WORKSPACE),--workspace "$(WORKSPACE)")
+	@$(BIN)/python -m orchestration.cli.ui $(if $(WORKSPACE),--workspace "$(WORKSPACE)")
 
 clean:  ## Remove what runs made (data/, workspaces/, .canopy/, caches), not .venv
 	@rm -rf data workspaces .canopy dvc.lock .dvc/cache .dvc/tmp build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ import dagster as dg
 
 from assets.metadata import table
 from canopy.errors import ValidationFailed
-from canopy.stages.base import PER_BENCHMARK, STAGES
+from canopy.stages.registry import PER_BENCHMARK, STAGES
 from canopy.validation.inputs import READS
 from canopy.validation.rules import SUITES
 

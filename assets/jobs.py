@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from orchestration.resources import WorkspaceResource, tag_process
+from assets.resources import WorkspaceResource, tag_process
 
 
 class _Log(io.TextIOBase):
@@ -27,7 +27,7 @@ def sweep_stale(context: dg.OpExecutionContext, workspace: WorkspaceResource) ->
     from rich.console import Console
 
     from canopy.errors import CanopyError
-    from orchestration.sweep import sweep
+    from orchestration.pipeline.rerun import sweep
 
     tag_process(context)
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 if TYPE_CHECKING:
-    from orchestration.stage import Outcome
+    from orchestration.pipeline.stage import Outcome
 
 _MOST_NUMBERS, _LARGEST_FIGURE, _LARGEST_PAGE = 30, 200_000, 60_000
 _MAIN_TABLES = ("items.parquet", "gold.parquet", "instances.parquet", "decisions.parquet", "answers.parquet")

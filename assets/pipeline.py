@@ -8,9 +8,9 @@ import dagster as dg
 from assets.checks import check_results, check_specs, failed_results, source_evaluations
 from assets.metadata import describe_outcome
 from assets.presentation import group, kinds
-from orchestration.data_docs import docs_page
-from orchestration.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version
-from orchestration.resources import FORCE_TAG, WorkspaceResource, tag_process
+from assets.resources import FORCE_TAG, WorkspaceResource, tag_process
+from orchestration.data.data_docs import docs_page
+from orchestration.pipeline.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version
 
 
 def _dependencies(graph: Graph, specs: list[StageSpec]) -> list[dg.AssetDep]:
@@ -33,7 +33,7 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
                         "parameters": ", ".join((*specs[0].params, *specs[0].own_params))})
     def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         from canopy.errors import CanopyError, ValidationFailed
-        from canopy.stages.base import Paths
+        from canopy.paths import Paths
 
         tag_process(context)
         partition = context.partition_key if partitions else None

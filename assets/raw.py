@@ -5,15 +5,15 @@ from pathlib import Path
 
 import dagster as dg
 
-from orchestration.lineage import RAW, Graph, raw_version
-from orchestration.resources import WorkspaceResource
+from assets.resources import WorkspaceResource
+from orchestration.pipeline.lineage import RAW, Graph, raw_version
 
 
 def build_raw_source(graph: Graph) -> dg.SourceAsset:
     """Build the ``raw`` source from the stages that read raw files."""
 
     def raw(workspace: WorkspaceResource) -> dg.DataVersionsByPartition:
-        from orchestration.dvc_graph import read_graph
+        from orchestration.pipeline.dvc_graph import read_graph
 
         present, snapshots = read_graph(Path(workspace.path))
         return dg.DataVersionsByPartition({p: raw_version(s, snapshots[s.name]) for p, s in present.sources.items()})

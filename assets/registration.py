@@ -5,8 +5,8 @@ from pathlib import Path
 import dagster as dg
 
 from assets.presentation import group, kinds
-from orchestration.lineage import Graph
-from orchestration.resources import WorkspaceResource, tag_process
+from assets.resources import WorkspaceResource, tag_process
+from orchestration.pipeline.lineage import Graph
 
 NAME = "registered_model"
 _NEEDS = ("node_encoder", "item_index", "evaluation", "report")
@@ -22,7 +22,7 @@ def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
                           "MLflow as `canopy-node-encoder` with alias `challenger`. `canopy promote` makes it champion.")
     def registered_model(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
         from canopy.errors import CanopyError
-        from orchestration.registry import CHALLENGER, MODEL, register_candidate
+        from orchestration.models.registry import CHALLENGER, MODEL, register_candidate
 
         tag_process(context)
         try:

@@ -9,10 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from canopy.benchmarks.base import Sink
 from canopy.embeddings.build import node_request
 from canopy.encoder.minilm import MiniLMEncoder
-from canopy.native import read
+from canopy.ingest.native import read
+from canopy.ingest.sink import Sink
 from canopy.starter.render import write_native
 
 

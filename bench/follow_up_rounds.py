@@ -21,17 +21,18 @@ from pathlib import Path
 
 import numpy as np
 
-from canopy.benchmarks.base import Sink, load_adapter
+from canopy.benchmarks.registry import load_adapter
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.encoder.minilm import MiniLMEncoder
-from canopy.evaluation.bootstrap import Interval, paired_bootstrap
 from canopy.hierarchy.leaves import cut_item
 from canopy.index.item_index import ItemIndex
+from canopy.ingest.sink import Sink
 from canopy.items import Item, Question
 from canopy.llm.plain.critic import EvidenceCritic, is_sufficient
 from canopy.llm.plain.sentences import Likeness
 from canopy.llm.roles import Shown, Trace
 from canopy.pipelines.tools import Searcher
+from canopy.scoring.bootstrap import Interval, paired_bootstrap
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from orchestration.deployment import bundle_of, resolve_version, serve_command, service_environment
-from orchestration.environment import prepare_environment
-from orchestration.workspace import select_workspace
+from orchestration.machine.environment import prepare_environment
+from orchestration.models.deployment import bundle_of, resolve_version, serve_command, service_environment
+from orchestration.pipeline.workspace import select_workspace
 from serving.bundle import ADAPTER, CORPUS, Manifest
 from serving.corpus import Corpus
 

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
+from canopy.bundle.parts import MANIFEST, ModelParts, file_sha256, read_parts
 from canopy.config import Config, Encoder, Hierarchy
+from canopy.corpus.folds import ITEMS, NEAR, read_folded
 from canopy.errors import DataError
-from canopy.folded import ITEMS, NEAR, read_folded
-from canopy.model_parts import MANIFEST, ModelParts, file_sha256, read_parts
 from serving.corpus import write_corpus
 from serving.schemas import ModelInfo
 

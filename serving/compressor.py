@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from canopy.bundle.parts import MANIFEST, file_sha256
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.encoder.loading import load_encoder
@@ -18,7 +19,6 @@ from canopy.hierarchy.leaves import Leaves, cut_item
 from canopy.hierarchy.tree import Tree, build_tree, join_trees
 from canopy.index.item_index import ItemIndex
 from canopy.items import Item
-from canopy.model_parts import MANIFEST, file_sha256
 from canopy.refinement import refine
 from serving.bundle import ADAPTER, CORPUS, INDEX, STORE, Manifest
 from serving.corpus import Corpus

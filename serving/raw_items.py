@@ -6,9 +6,9 @@ import dataclasses
 import math
 from typing import Any
 
-from canopy.benchmarks.base import Unusable, Waiting
+from canopy.ingest.native import parse_item
+from canopy.ingest.sink import Unusable, Waiting
 from canopy.items import Item
-from canopy.native import parse_item
 from serving.schemas import ItemError
 
 MAX_CHARS = 200_000

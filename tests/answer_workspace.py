@@ -12,8 +12,9 @@ from canopy.config import load_config
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA
 from canopy.items import Annotation, Question, write_annotations, write_items, write_questions, write_table
+from canopy.paths import Paths
 from canopy.stages.answers import run
-from canopy.stages.base import NullTracker, Paths, StageResult
+from canopy.stages.base import NullTracker, StageResult
 from canopy.validation.checker import RuleValidator
 from tests.tiny_model import BENCHMARK, ITEMS, write_model
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from canopy.config import Benchmark, Config
 from canopy.errors import CanopyError
+from canopy.paths import Paths
 from canopy.stages import benchmark, gold_spans, training_instances
-from canopy.stages.base import NullTracker, Paths
+from canopy.stages.base import NullTracker
 from canopy.validation.checker import RuleValidator
 
 MEMORY = 4 << 30

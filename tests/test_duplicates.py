@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canopy.duplicates import (
+from canopy.corpus.duplicates import (
     Pair,
     comparable,
     near_duplicate_groups,

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canopy.config import Config
+from canopy.corpus.folding import adds_nothing_but_words, fold_items
+from canopy.corpus.folds import Folded, read_encoded_items, read_folded
 from canopy.errors import DataError
-from canopy.folded import Folded, read_encoded_items, read_folded
-from canopy.folding import adds_nothing_but_words, fold_items
 from canopy.items import Item, write_items
+from canopy.paths import Paths
 from canopy.stages import corpus
-from canopy.stages.base import NullTracker, Paths
+from canopy.stages.base import NullTracker
 from canopy.validation.checker import RuleValidator
 
 LONG = ("The Vltava rises in the Sumava mountains and flows north through Cesky Krumlov and Prague before it joins the Elbe at Melnik . Its "

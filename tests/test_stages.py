@@ -11,7 +11,9 @@ import pytest
 
 from canopy.config import Config
 from canopy.embeddings.store import NodeStore
-from canopy.stages.base import PER_BENCHMARK, STAGES, NullTracker, Paths, StageResult, load_stage
+from canopy.paths import Paths
+from canopy.stages.base import NullTracker, StageResult
+from canopy.stages.registry import PER_BENCHMARK, STAGES, load_stage
 from canopy.validation.checker import RuleValidator
 from serving.bundle import check_same_items
 

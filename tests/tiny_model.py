@@ -22,7 +22,8 @@ from canopy.hierarchy.leaves import cut_item
 from canopy.hierarchy.tree import build_tree
 from canopy.index.item_index import ItemIndex
 from canopy.items import Annotation, Cue, Item, Question, write_annotations, write_items, write_questions, write_table
-from canopy.stages.base import PER_BENCHMARK, STAGES, Paths
+from canopy.paths import Paths
+from canopy.stages.registry import PER_BENCHMARK, STAGES
 
 BENCHMARK = "tiny"
 PARAMS = """\
@@ -144,7 +145,7 @@ def make_workspace(root: Path, accuracy: float = 0.6) -> Path:
 
 def copy_workspace(made: Path, target: Path) -> Path:
     """A fresh copy, with an empty MLflow database beside it (making one takes seconds; it names its artifacts' folder by full path)."""
-    from orchestration.tracking import artifact_root, open_client
+    from orchestration.models.tracking import artifact_root, open_client
 
     open_client(made)
     shutil.copytree(made, target)

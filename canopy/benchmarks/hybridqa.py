@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from canopy.benchmarks.base import Sink
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
-from canopy.benchmarks.wikitables import Tables, read_tables
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.wikitables import Tables, read_tables
+from canopy.ingest.sink import Sink
 
 _AT = "https://raw.githubusercontent.com/wenhuchen/HybridQA/db22fda8c5951438fade3c69d75b350335ba93b3/released_data"
 RELEASE = Release(

@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from canopy.benchmarks.base import Draft, Sink, Unusable, Waiting, load_json_list, text_of
-from canopy.benchmarks.choices import chosen, with_options
-from canopy.benchmarks.footage import Videos, files_below
-from canopy.benchmarks.records import BLIND, distinct_files, given_id, iterate_records, list_of, object_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
-from canopy.benchmarks.times import seconds_of
+from canopy.benchmarks.reading.choices import chosen, with_options
+from canopy.benchmarks.reading.footage import Videos, files_below
+from canopy.benchmarks.reading.records import BLIND, distinct_files, given_id, iterate_records, list_of, object_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.times import seconds_of
 from canopy.errors import DataError
+from canopy.ingest.fields import text_of
+from canopy.ingest.files import load_json_list
+from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Cue, Item, Question
 
 _AT = "https://huggingface.co/datasets/longvideobench/LongVideoBench/resolve/main"

@@ -4,7 +4,7 @@ Two releases are read: the official ``video_info.meta.jsonl`` (a line a video) a
 so that it names its video, which retrieval needs). Where both are there, UniversalRAG's questions are read. The videos come from YouTube; a question
 whose video is not there waits. Options stay inside the question's words, since the reader needs them, and stand in ``details`` by letter.
 
-A pre-cut segment that lies there as a file of its own is an item, and time references are moved to it (see `canopy.benchmarks.footage`).
+A pre-cut segment that lies there as a file of its own is an item, and time references are moved to it (see `canopy.benchmarks.reading.footage`).
 UniversalRAG itself publishes its cuts as numbers (``clip.parquet``), not as files: without segment files a video is one item.
 """
 
@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from canopy.benchmarks.base import Draft, Sink, Unusable, iterate_jsonl, load_json_list, text_of
-from canopy.benchmarks.choices import chosen, options_of
-from canopy.benchmarks.footage import Videos, gold_in
-from canopy.benchmarks.records import distinct_files, given_id, list_of, object_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
-from canopy.benchmarks.times import span_of
+from canopy.benchmarks.reading.choices import chosen, options_of
+from canopy.benchmarks.reading.footage import Videos, gold_in
+from canopy.benchmarks.reading.records import distinct_files, given_id, list_of, object_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.times import span_of
+from canopy.ingest.fields import text_of
+from canopy.ingest.files import iterate_jsonl, load_json_list
+from canopy.ingest.sink import Draft, Sink, Unusable
 from canopy.items import Annotation, Question
 
 _UNIVERSALRAG = "https://raw.githubusercontent.com/wgcyeo/UniversalRAG/0426e2c5953039b88d7b59a30051f3a86ee40d08"

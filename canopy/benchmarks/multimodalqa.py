@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from canopy.benchmarks.base import Draft, Sink, Unusable, Waiting, iterate_jsonl, occurrences, text_of
-from canopy.benchmarks.records import BLIND, HELD_OUT, given_id, list_of, object_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
 from canopy.errors import DataError, MediaError
+from canopy.ingest.fields import occurrences, text_of
+from canopy.ingest.files import iterate_jsonl
+from canopy.ingest.native import table_cells
+from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
-from canopy.native import table_cells
 
 _AT = "https://github.com/allenai/multimodalqa/raw/master/dataset"
 

@@ -15,8 +15,7 @@ import html
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Draft, Sink, Unusable, Waiting, item_id, text_of
-from canopy.benchmarks.records import (
+from canopy.benchmarks.reading.records import (
     BLIND,
     HELD_OUT,
     distinct_files,
@@ -26,7 +25,9 @@ from canopy.benchmarks.records import (
     object_of,
     strings_of,
 )
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.ingest.fields import item_id, text_of
+from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
 
 SETS = ("ans", "full")

@@ -1,6 +1,6 @@
 """Your own documents in the native format, as a benchmark like any other."""
 
-from canopy.native import read
+from canopy.ingest.native import read
 
 __all__ = ["ABOUT", "read"]
 

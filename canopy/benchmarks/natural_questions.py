@@ -18,10 +18,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Draft, Sink, Unusable, item_id, iterate_jsonl, occurrences, text_of
-from canopy.benchmarks.nq_pages import Page, Passage, candidates, passages, read_page, span_of
-from canopy.benchmarks.records import BLIND, HELD_OUT, distinct_files, given_id, list_of, object_of, strings_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.nq_pages import Page, Passage, candidates, passages, read_page, span_of
+from canopy.benchmarks.reading.records import BLIND, HELD_OUT, distinct_files, given_id, list_of, object_of, strings_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.ingest.fields import item_id, occurrences, text_of
+from canopy.ingest.files import iterate_jsonl
+from canopy.ingest.sink import Draft, Sink, Unusable
 from canopy.items import Annotation, Item, Question
 
 _GOOGLE, _OPEN = "https://storage.googleapis.com/natural_questions", "https://raw.githubusercontent.com/google-research-datasets/natural-questions/master/nq_open"

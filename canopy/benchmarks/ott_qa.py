@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Sink
-from canopy.benchmarks.json_entries import iterate_object
-from canopy.benchmarks.records import object_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
-from canopy.benchmarks.wikitables import Tables, passage_item, read_tables, table_item
+from canopy.benchmarks.reading.json_entries import iterate_object
+from canopy.benchmarks.reading.records import object_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.wikitables import Tables, passage_item, read_tables, table_item
+from canopy.ingest.sink import Sink
 from canopy.progress import progress
 
 _AT = "https://raw.githubusercontent.com/wenhuchen/OTT-QA/b289bcca691db21a5259c3420e6b9819a9be9ba3/released_data"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from canopy import native
-from canopy.benchmarks.base import Sink
+from canopy.ingest import native
+from canopy.ingest.sink import Sink
 from canopy.starter.render import write_native
 
 ABOUT = "the starter benchmark, written for this project, Apache-2.0: canopy/starter/source/*.yaml"

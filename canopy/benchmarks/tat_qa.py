@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Sink, Unusable, load_json_list, text_of
-from canopy.benchmarks.financial_tables import column_names, header_count
-from canopy.benchmarks.records import BLIND, HELD_OUT, given_id, list_of, object_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
-from canopy.benchmarks.tat_qa_gold import gold_of
-from canopy.benchmarks.tat_qa_independent import match_rewritten
+from canopy.benchmarks.reading.financial_tables import column_names, header_count
+from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.tat_qa_gold import gold_of
+from canopy.benchmarks.reading.tat_qa_independent import match_rewritten
+from canopy.ingest.fields import text_of
+from canopy.ingest.files import load_json_list
+from canopy.ingest.sink import Sink, Unusable
 from canopy.items import Item, Question
 
 _AT = "https://raw.githubusercontent.com/NExTplusplus/TAT-QA/870accc41953dcde885aabeb963d94aabdc0fbc3/dataset_raw"

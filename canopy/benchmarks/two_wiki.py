@@ -9,10 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Sink, Unusable, text_of
-from canopy.benchmarks.records import distinct_files, given_id, iterate_records, object_of, strings_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
-from canopy.benchmarks.wiki_paragraphs import Reader
+from canopy.benchmarks.reading.records import distinct_files, given_id, iterate_records, object_of, strings_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.wiki_paragraphs import Reader
+from canopy.ingest.fields import text_of
+from canopy.ingest.sink import Sink, Unusable
 
 RELEASE = Release(
     title="2WikiMultiHopQA",

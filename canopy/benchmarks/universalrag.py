@@ -13,12 +13,14 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from canopy.benchmarks.base import Draft, Sink, Unusable, Waiting, load_json_list, text_of
-from canopy.benchmarks.choices import chosen, options_of
-from canopy.benchmarks.footage import Videos
-from canopy.benchmarks.records import distinct_files, given_id, list_of, object_of, strings_of
-from canopy.benchmarks.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.choices import chosen, options_of
+from canopy.benchmarks.reading.footage import Videos
+from canopy.benchmarks.reading.records import distinct_files, given_id, list_of, object_of, strings_of
+from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
 from canopy.errors import MediaError
+from canopy.ingest.fields import text_of
+from canopy.ingest.files import load_json_list
+from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
 
 _AT = "https://raw.githubusercontent.com/wgcyeo/UniversalRAG/0426e2c5953039b88d7b59a30051f3a86ee40d08/dataset/query"

@@ -11,9 +11,9 @@ import numpy as np
 from canopy.encoder.words import item_words
 from canopy.errors import DataError
 from canopy.evaluation.metrics import Decisions, find_answers, matchable
-from canopy.evaluation.systems import Layout, lay_out
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Item, Question
+from canopy.selection.layout import Layout, lay_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,11 @@ from canopy.evaluation.metrics import (
     kept_tokens,
     level_rows,
 )
-from canopy.evaluation.systems import (
-    Refined,
-    fragments_kept,
-    judge,
-    select_any_level,
-    select_leaves,
-    select_whole,
-)
+from canopy.selection.any_level import select_any_level
+from canopy.selection.flat import select_leaves
+from canopy.selection.layout import fragments_kept
+from canopy.selection.outcomes import Refined, judge
+from canopy.selection.whole import select_whole
 
 SCHEMAS: dict[str, pa.Schema] = {
     "decisions": pa.schema([

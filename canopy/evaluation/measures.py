@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from canopy.evaluation.bootstrap import Interval, paired_ratio_bootstrap, ratio_intervals
+from canopy.scoring.bootstrap import Interval, paired_ratio_bootstrap, ratio_intervals
 
 TUNED = "f_theta"
 WHOLE = "whole item"

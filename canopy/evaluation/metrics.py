@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from canopy.evaluation.measures import DEPTH_QUANTILES
-from canopy.evaluation.systems import Layout
+from canopy.selection.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)

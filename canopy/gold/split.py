@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from canopy.duplicates import comparable, near_duplicate_groups
+from canopy.corpus.duplicates import comparable, near_duplicate_groups
 from canopy.items import Item, Question
 
 SPLIT_SCHEMA = pa.schema([("question_id", pa.string()), ("split", pa.string()), ("component", pa.int32())])

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from canopy.benchmarks.base import Unusable
+from canopy.ingest.sink import Unusable
 
 MAX_PARTS = 20_000
 MAX_UNPACKED = 512 << 20

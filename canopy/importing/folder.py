@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from canopy.atomic import replace_directory, write_bytes, write_json
-from canopy.benchmarks.base import MAX_LINE_BYTES, Unusable
 from canopy.errors import DataError
 from canopy.importing.blocks import Document, Picture, compose
 from canopy.importing.html import read_html
@@ -36,8 +35,10 @@ from canopy.importing.questions import read_question_file, to_lines
 from canopy.importing.sheets import read_csv, read_xlsx
 from canopy.importing.text import read_markdown, read_plain
 from canopy.importing.walking import MANIFEST, Earlier, Listing, list_folder, made_by, sha256_of
+from canopy.ingest.files import MAX_LINE_BYTES
+from canopy.ingest.native import parse_item
+from canopy.ingest.sink import Unusable
 from canopy.items import Cue
-from canopy.native import parse_item
 from canopy.progress import progress
 
 READERS: dict[str, Callable[[Path], Document]] = {

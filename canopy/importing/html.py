@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.blocks import Block, Document, Heading, Paragraph, one_line
 from canopy.importing.decoding import read_text
 from canopy.importing.tables import Cell, expand_spans, normalise_table
+from canopy.ingest.sink import Unusable
 
 if TYPE_CHECKING:
     from bs4 import Tag

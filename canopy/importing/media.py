@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from canopy.benchmarks.base import Unusable
 from canopy.errors import MediaError
 from canopy.importing.blocks import one_line
 from canopy.importing.decoding import read_text
+from canopy.ingest.sink import Unusable
+from canopy.ingest.subtitles import parse_cues
 from canopy.items import Cue
-from canopy.subtitles import parse_cues
 
 IMAGES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".tif", ".tiff", ".webp", ".bmp"})
 VIDEOS = frozenset({".mp4", ".m4v", ".mkv", ".webm", ".mov"})

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Block, Document, Heading, Paragraph, Picture, one_line
 from canopy.importing.media import IMAGES
 from canopy.importing.tables import Cell, expand_spans, normalise_table
+from canopy.ingest.sink import Unusable
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument

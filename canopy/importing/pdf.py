@@ -10,7 +10,6 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.blocks import Block, Document, Picture, TableBlock, one_line
 from canopy.importing.pdf_layout import (
     Line,
@@ -22,6 +21,7 @@ from canopy.importing.pdf_layout import (
     running_lines,
 )
 from canopy.importing.tables import normalise_table
+from canopy.ingest.sink import Unusable
 
 if TYPE_CHECKING:
     from pdfplumber.page import Page

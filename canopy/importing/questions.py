@@ -7,10 +7,12 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Sink, Unusable, iterate_jsonl, load_json_list, text_of
 from canopy.errors import DataError
 from canopy.importing.blocks import one_line
 from canopy.importing.sheets import csv_rows, workbook_rows
+from canopy.ingest.fields import text_of
+from canopy.ingest.files import iterate_jsonl, load_json_list
+from canopy.ingest.sink import Sink, Unusable
 
 _NAMES = {"question": ("question", "query"), "answers": ("answers", "answer"), "id": ("id", "question_id"), "type": ("type",), "split": ("split",),
           "item": ("item", "gold", "document")}

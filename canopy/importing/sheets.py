@@ -12,12 +12,12 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, TextIO
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Block, Document, TableBlock, one_line
 from canopy.importing.decoding import find_encoding
 from canopy.importing.tables import is_number, looks_like_header
-from canopy.native import MAX_CELLS
+from canopy.ingest.native import MAX_CELLS
+from canopy.ingest.sink import Unusable
 
 _LOOK_AHEAD = 50
 _MAX_LINE = 16 << 20

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.blocks import TableBlock, one_line
-from canopy.native import MAX_CELLS
+from canopy.ingest.native import MAX_CELLS
+from canopy.ingest.sink import Unusable
 
 _NUMBER = re.compile(r"[\s$€£¥%()+\-−–.,'’\d/:]*\d[\s$€£¥%()+\-−–.,'’\d/:]*(?:[eE][+-]?\d+)?")
 _YEAR = re.compile(r"(?:18|19|20|21)\d\d")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from canopy.evaluation.official.options import parse_option
 from canopy.items import Question
 from canopy.llm.client import Refused
 from canopy.llm.counting import Counter
@@ -14,6 +13,7 @@ from canopy.llm.prompting import load_prompt
 from canopy.llm.roles import Chat, Reply, Shown, Trace
 from canopy.llm.showing import show_evidence
 from canopy.llm.structured import give_up, without_thoughts
+from canopy.scoring.options import parse_option
 
 Form = Literal["short", "option", "list"]
 LONGEST: dict[Form, int] = {"short": 128, "option": 64, "list": 256}

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canopy.config import Answers, Options
-from canopy.evaluation.official.base import normalise_answer
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Memory, Shown, Trace
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
-from canopy.pipelines.compression import keep_whole, regions_of, score_items, select_rule
+from canopy.pipelines.compression import keep_whole, regions_of, score_items
 from canopy.pipelines.evidence import answer_from, fit_rounds
 from canopy.pipelines.tools import Tools
+from canopy.scoring.metric import normalise_answer
+from canopy.selection.rule import select_rule
 
 
 @dataclass(slots=True)

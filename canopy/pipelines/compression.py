@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from canopy.config import Options
-from canopy.evaluation.systems import Layout, select_any_level, select_leaves, select_whole
 from canopy.hierarchy.tree import join_trees
 from canopy.items import Evidence
 from canopy.llm.roles import Trace
 from canopy.pipelines.tools import Tools
-from canopy.refinement import refine
-
-Select = Callable[[Layout, np.ndarray], np.ndarray]
+from canopy.selection.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,45 +57,3 @@ def keep_whole(items: Sequence[str], tools: Tools, retrieved: Sequence[float] = 
                      span=tools.library.leaves(i).span(0, tools.library.leaves(i).count)) for n, i in enumerate(items)]
 
 
-def select_rule(options: Options) -> Select:
-    """CANOPY's selection with the options that change it."""
-    def choose(layout: Layout, scores: np.ndarray) -> np.ndarray:
-        kept = select_global_leaves(layout, scores) if options.flat_global else refine(layout.forest, scores, rule=options.rule, margin=options.lookahead_margin)
-        return keep_unsure_whole(layout, scores, kept, options.keep_margin) if options.keep_margin else kept
-    return choose
-
-
-def select_near_best(layout: Layout, scores: np.ndarray, distance: float) -> np.ndarray:
-    """All leaves of each item that score within ``distance`` of its best leaf, as bool a node."""
-    leaf = layout.forest.hi - layout.forest.lo == 1
-    best = np.full(layout.pairs, -np.inf)
-    np.maximum.at(best, layout.owner[leaf], scores[leaf])
-    return leaf & (scores >= best[layout.owner] - distance)
-
-
-def select_global_leaves(layout: Layout, scores: np.ndarray) -> np.ndarray:
-    """Leaves of all items as one flat list of candidates: each that scores at least its parent stays; an item without one stays whole."""
-    forest = layout.forest
-    leaf = forest.hi - forest.lo == 1
-    child = forest.parent >= 0
-    good = leaf & (~child | (scores >= scores[np.where(child, forest.parent, 0)]))
-    held = np.bincount(layout.owner[good], minlength=layout.pairs) > 0
-    return good | (select_whole(layout) & ~held[layout.owner])
-
-
-def keep_unsure_whole(layout: Layout, scores: np.ndarray, kept: np.ndarray, margin: float) -> np.ndarray:
-    """The rule's choice, but whole items where no kept node scores ``margin`` above its item's root: a refinement that decides little is undone."""
-    best = np.full(layout.pairs, -np.inf)
-    np.maximum.at(best, layout.owner[kept], scores[kept])
-    unsure = best < scores[layout.nodes[:-1]] + margin
-    return np.where(unsure[layout.owner], select_whole(layout), kept)
-
-
-def select_top_leaves(m: int) -> Select:
-    """The m best leaves of each item."""
-    return lambda layout, scores: select_leaves(layout, scores, m)
-
-
-def select_top_nodes(m: int) -> Select:
-    """The m best nodes of any level of each item, none inside another."""
-    return lambda layout, scores: select_any_level(layout, scores, m)

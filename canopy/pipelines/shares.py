@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from canopy.config import Answers
-from canopy.evaluation.systems import Layout, select_leaves
 from canopy.pipelines.base import Needs, System, SystemSpec
-from canopy.pipelines.compression import Select
 from canopy.pipelines.simple import Selector
+from canopy.selection.shares import select_share
 
 DEFAULT_SHARE = 0.3
-
-
-def select_share(share: float) -> Select:
-    """Of each item the best leaves, as many as come closest to ``share`` of all its leaves, at least one."""
-    def choose(layout: Layout, scores: np.ndarray) -> np.ndarray:
-        wanted = np.maximum(1, np.rint(share * np.diff(layout.fragments)).astype(np.int64))
-        return select_leaves(layout, scores, wanted[layout.owner])
-    return choose
 
 
 def _sizes(answers: Answers) -> Mapping[str, System]:

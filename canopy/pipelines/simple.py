@@ -7,21 +7,17 @@ from collections.abc import Callable
 import numpy as np
 
 from canopy.config import Answers
-from canopy.evaluation.systems import Layout
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Trace
 from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
-from canopy.pipelines.compression import (
-    Select,
-    keep_whole,
-    regions_of,
-    score_items,
-    select_near_best,
-    select_top_leaves,
-    select_top_nodes,
-)
+from canopy.pipelines.compression import keep_whole, regions_of, score_items
 from canopy.pipelines.evidence import answer_from
 from canopy.pipelines.tools import Tools
+from canopy.selection.any_level import select_top_nodes
+from canopy.selection.flat import select_top_leaves
+from canopy.selection.layout import Layout
+from canopy.selection.near_best import select_near_best
+from canopy.selection.protocol import Select
 
 NEAR_BEST = 0.05  # cosine; flat-near-best keeps leaves this close to their item's best
 

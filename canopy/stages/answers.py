@@ -12,24 +12,27 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import canopy
+from canopy.answers.compression import measure_compression
+from canopy.answers.journal import Journal
+from canopy.answers.matrix import do_all, do_until_done, settings_of
+from canopy.answers.rows import ANSWER_SCHEMA, ROUND_SCHEMA, calls_of
+from canopy.answers.run import Run, prepare_run
+from canopy.answers.summary import compare_systems, flat
+from canopy.answers.timings import summarise_seconds, time_retrieval
+from canopy.answers.workers import WORTHWHILE, Answer, answer_in_processes, one_thread, usable_cores
 from canopy.atomic import replace_directory, write_json
 from canopy.config import Config
 from canopy.embeddings.store import BRANCHING
 from canopy.errors import CanopyError
-from canopy.evaluation.answer_processes import WORTHWHILE, Answer, answer_in_processes, one_thread, usable_cores
-from canopy.evaluation.answer_rows import ANSWER_SCHEMA, ROUND_SCHEMA, calls_of
-from canopy.evaluation.answer_run import Run, prepare_run
-from canopy.evaluation.answer_summary import compare_systems, flat
-from canopy.evaluation.answer_timings import summarise_seconds, time_retrieval
-from canopy.evaluation.budgets import measure_compression
-from canopy.evaluation.journal import Journal
-from canopy.evaluation.matrix import do_all, do_until_done, settings_of
 from canopy.items import Question
 from canopy.llm.wire import Failed
+from canopy.paths import Paths
 from canopy.pipelines.availability import describe_needs, find_models, folder_mark
 from canopy.pipelines.base import SystemSpec
 from canopy.progress import progress
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.code import code_deps
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 
@@ -79,8 +82,8 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     answers = config.answers.model_dump(mode="json", exclude=asked)
     seen = hashlib.sha256(json.dumps([answers, config.hierarchy.model_dump(mode="json"),
                                       config.encoder.model_dump(mode="json"), config.benchmarks[benchmark].adapter], sort_keys=True).encode())
-    package = Path(__file__).resolve().parents[1]
-    files = sorted(f for f in package.rglob("*") if f.is_file() and f.suffix != ".pyc" and "starter" not in f.relative_to(package).parts)
+    root = Path(canopy.__file__).resolve().parents[1]
+    files = [root / name for name in code_deps(root, "answers")]
     data = [paths.output("benchmark", benchmark) / n for n in ("items.parquet", "questions.parquet")]
     data += [paths.output("gold_spans", benchmark) / n for n in ("gold.parquet", "splits.parquet")]
     data += sorted(f for s in ("corpus", "item_index") for f in paths.output(s).glob("*") if f.suffix in (".parquet", ".json"))
@@ -88,7 +91,7 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     data += sorted(f for f in paths.output("node_embeddings").glob("*/manifest.json") if not f.parent.name.startswith(BRANCHING))
     for key, folder in sorted(find_models(config.answers.models, paths.root).items()):
         seen.update(f"\x1f{key}\x1f{folder_mark(folder)}".encode())
-    for file, name in [*((f, f.relative_to(package)) for f in files), *((f, f.relative_to(paths.root)) for f in data)]:
+    for file, name in [*((f, f.relative_to(root)) for f in files), *((f, f.relative_to(paths.root)) for f in data)]:
         seen.update(f"\x1f{name}\x1f".encode())
         with open(file, "rb") as f:
             seen.update(hashlib.file_digest(f, "sha256").digest())

@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-
-from canopy.config import Config
-
-STAGES: tuple[str, ...] = ("benchmark", "gold_spans", "training_instances", "corpus", "node_encoder", "node_embeddings",
-                           "item_index", "evaluation", "answers", "report")
-PER_BENCHMARK: frozenset[str] = frozenset({"benchmark", "gold_spans", "training_instances", "evaluation", "answers"})
-
-
-@dataclass(frozen=True, slots=True)
-class Paths:
-    """Where things lie in a workspace (the folder that holds dvc.yaml and params.yaml)."""
-
-    root: Path
-
-    def output(self, stage: str, benchmark: str | None = None) -> Path:
-        """The output folder of a stage: ``data/<stage>`` or ``data/<stage>/<benchmark>``."""
-        base = self.root / "data" / stage
-        return base / benchmark if benchmark else base
-
-    def raw(self, config: Config, benchmark: str) -> Path:
-        """The folder with a benchmark's raw files (relative paths count from the workspace)."""
-        return self.root / config.benchmarks[benchmark].path
-
-    def media(self, config: Config) -> dict[str, tuple[Path, Path]]:
-        """Benchmark -> the folders that its items' media paths count from: its raw files, and what its stage made itself."""
-        return {b: (self.raw(config, b), self.output("benchmark", b)) for b in config.benchmarks}
-
-    def work(self, stage: str) -> Path:
-        """Resumable work of a stage, outside every output (checkpoints)."""
-        return self.root / ".canopy" / "work" / stage
 
 
 class Tracker(Protocol):
@@ -84,13 +53,3 @@ class StageResult:
     files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
-
-
-StageFunction = Callable[..., StageResult]
-
-
-def load_stage(name: str) -> StageFunction:
-    """The function of a stage: ``canopy.stages.<name>.run(config, paths, tracker, validator, benchmark=None)``."""
-    if name not in STAGES:
-        raise KeyError(f"no stage {name!r}; there are {', '.join(STAGES)}")
-    return importlib.import_module(f"canopy.stages.{name}").run

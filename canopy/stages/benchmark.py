@@ -7,13 +7,15 @@ from collections import Counter
 from pathlib import Path
 
 from canopy.atomic import replace_directory, write_bytes, write_json
-from canopy.benchmarks.base import Sink, load_adapter
+from canopy.benchmarks.registry import load_adapter
 from canopy.config import Config
 from canopy.errors import DataError
 from canopy.gold.pseudo import describe, locate_answers
+from canopy.ingest.enrichment import enrich_items
+from canopy.ingest.sink import Sink
 from canopy.items import Item, write_annotations, write_items, write_questions
-from canopy.media.enrichment import enrich_items
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.paths import Paths
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 
 

@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory
 from canopy.config import Config
+from canopy.corpus.folding import fold_items
+from canopy.corpus.folds import ITEMS, NEAR, Fold, write_folds
 from canopy.errors import DataError
-from canopy.folded import ITEMS, NEAR, Fold, write_folds
-from canopy.folding import fold_items
 from canopy.items import ITEM_SCHEMA, Item, item_from_row
+from canopy.paths import Paths
 from canopy.progress import progress
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 

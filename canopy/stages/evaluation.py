@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from canopy.atomic import replace_directory
 from canopy.config import Config
 from canopy.config import Evaluation as Settings
+from canopy.corpus.folds import Folded, read_folded
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
@@ -18,10 +19,10 @@ from canopy.evaluation.cases import Cases, build_cases, read_words
 from canopy.evaluation.measurement import SCHEMAS, Tables, measure
 from canopy.evaluation.measures import MEASURES, TUNED, compare, frozen, measured, slug
 from canopy.evaluation.metrics import retrieval_ranks
-from canopy.folded import Folded, read_folded
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.paths import Paths
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 
@@ -81,7 +82,7 @@ def gold_searched(cases: Cases, folded: Folded) -> list[dict[int, list[str]]]:
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Evaluate one benchmark; see ``canopy.evaluation.systems`` for the systems and ``metrics`` for what is measured."""
+    """Evaluate one benchmark; see ``canopy.selection.layout`` for the systems and ``metrics`` for what is measured."""
     assert benchmark is not None
     check_inputs("evaluation", config, paths, validator, benchmark)
     tracker.log_params({"mode": config.encoder.mode, **config.evaluation.model_dump()})

@@ -19,7 +19,8 @@ from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.selection import asked_for, kept
 from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA, components, find_duplicates, same_sayings, split_questions
 from canopy.items import Question, read_annotations, read_items, read_questions, write_table
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.paths import Paths
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs, read_columns
 

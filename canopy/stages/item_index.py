@@ -6,10 +6,11 @@ import numpy as np
 
 from canopy.atomic import replace_directory
 from canopy.config import Config
+from canopy.corpus.folds import read_folded
 from canopy.embeddings.store import NodeStore
-from canopy.folded import read_folded
 from canopy.index.item_index import ItemIndex
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.paths import Paths
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 
 

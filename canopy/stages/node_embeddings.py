@@ -7,14 +7,15 @@ import shutil
 import pyarrow.parquet as pq
 
 from canopy.config import Config
+from canopy.corpus.folds import read_encoded_items, read_folded
 from canopy.embeddings.build import build_store, node_request
 from canopy.embeddings.store import BRANCHING
 from canopy.encoder.base import NodeEncoder
 from canopy.encoder.by_modality import ModalityEncoder
 from canopy.encoder.loading import load_encoder
-from canopy.folded import read_encoded_items, read_folded
+from canopy.paths import Paths
 from canopy.progress import progress
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 

@@ -19,8 +19,9 @@ from canopy.encoder.training import Example, build_examples, train_adapter
 from canopy.errors import DataError
 from canopy.hierarchy.tree import build_tree
 from canopy.items import read_items, read_questions, write_table
+from canopy.paths import Paths
 from canopy.progress import progress
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from canopy.atomic import replace_directory
 from canopy.config import Config
 from canopy.errors import DataError
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.paths import Paths
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 
@@ -30,12 +31,12 @@ def _json(path: Path) -> dict[str, Any]:
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Write the report over every configured benchmark."""
-    from canopy.evaluation.answered import read_answered
-    from canopy.evaluation.case_page import CasePage
-    from canopy.evaluation.case_studies import choose, read_cases, read_shown
-    from canopy.evaluation.report import build_report
-    from canopy.evaluation.tables import Results, Settings, summary_rows
-    from canopy.folded import read_folded
+    from canopy.corpus.folds import read_folded
+    from canopy.report.answered import read_answered
+    from canopy.report.build import build_report
+    from canopy.report.case_page import CasePage
+    from canopy.report.case_studies import choose, read_cases, read_shown
+    from canopy.report.tables import Results, Settings, summary_rows
 
     check_inputs("report", config, paths, validator)
     results, answers, cases, folded = [], [], [], read_folded(paths.output("corpus"))

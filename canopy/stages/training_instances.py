@@ -10,7 +10,8 @@ from canopy.atomic import replace_directory
 from canopy.config import Config
 from canopy.gold.instances import INSTANCE_SCHEMA, build_instances
 from canopy.items import write_table
-from canopy.stages.base import Paths, StageResult, Tracker, Validator
+from canopy.paths import Paths
+from canopy.stages.base import StageResult, Tracker, Validator
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 

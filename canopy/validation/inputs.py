@@ -13,7 +13,8 @@ from canopy.errors import DataError
 
 if TYPE_CHECKING:
     from canopy.config import Config
-    from canopy.stages.base import Paths, Validator
+    from canopy.paths import Paths
+    from canopy.stages.base import Validator
 
 # Where a table lies, and the columns that rules look at; texts are read for their lengths, nothing of theirs is kept.
 FILES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.base import Sink
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink
 
 FIXTURES = Path(__file__).resolve().parents[1] / "data"
 FATES = ("mapped", "fallback", "waiting", "quarantined")

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from canopy.benchmarks.answer_spans import numbers_in, rows_of, spans_of, stating_rows
-from canopy.benchmarks.financial_tables import column_names, header_count, is_value, number_of
+from canopy.benchmarks.reading.answer_spans import numbers_in, rows_of, spans_of, stating_rows
+from canopy.benchmarks.reading.financial_tables import column_names, header_count, is_value, number_of
 
 
 @pytest.mark.parametrize(("rows", "heads"), [

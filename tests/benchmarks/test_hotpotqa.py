@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from canopy.benchmarks.base import Sink
 from canopy.benchmarks.hotpotqa import read
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink
 from tests.benchmarks.ingested import copy_of, coverage, gold_of, write
 from tests.benchmarks.ingested import ingest as ingest_folder
 

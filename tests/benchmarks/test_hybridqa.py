@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from canopy.benchmarks.base import Sink
 from canopy.benchmarks.hybridqa import read
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink
 
 HAND_MADE = Path(__file__).parents[1] / "data" / "hybridqa"
 FERRIES, BELLS = "hybridqa/table/Ferries_of_Lake_Orrin_0", "hybridqa/table/Bells_of_St._Wren’s_(the_eight),_d'or–5_2"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from canopy.benchmarks import json_entries
-from canopy.benchmarks.json_entries import iterate_object
+from canopy.benchmarks.reading import json_entries
+from canopy.benchmarks.reading.json_entries import iterate_object
 from canopy.errors import DataError
 
 VALUE = {"a": "text \" and \\ é 漢 \U0001f600", "b": [1, 2.5, {"c": None}], "": {}, "n": 12345, "a b": "", "z": True}

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from little_films import write_film
 
-from canopy.benchmarks.base import Sink
 from canopy.benchmarks.longvideobench import read, subtitle_cues
 from canopy.errors import DataError
+from canopy.ingest.sink import Sink
 
 GIVEN = Path(__file__).parents[1] / "data" / "longvideobench"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from little_films import write_film
 
-from canopy.benchmarks.base import Sink, Unusable
-from canopy.benchmarks.choices import chosen, options_of, with_options
 from canopy.benchmarks.lvbench import read
-from canopy.benchmarks.times import seconds_of, span_of
+from canopy.benchmarks.reading.choices import chosen, options_of, with_options
+from canopy.benchmarks.reading.times import seconds_of, span_of
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink, Unusable
 
 GIVEN = Path(__file__).parents[1] / "data" / "lvbench"
 VTT = "WEBVTT\n\n00:00:16.000 --> 00:00:18.000\nThe blue boat\n\n00:01:05.000 --> 00:02:30.000\nA red sail\n"

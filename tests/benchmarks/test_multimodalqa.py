@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from canopy.benchmarks.base import Sink
 from canopy.benchmarks.multimodalqa import locate, read
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink
 
 GIVEN = Path(__file__).parents[1] / "data" / "multimodalqa"
 FORMATS = {"i1.JPG": "JPEG", "i2.PNG": "PNG", "i3.gif": "GIF", "i4.tiff": "TIFF", "i5.jpg": "JPEG"}

@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 from little_films import write_film
 from PIL import Image
 
-from canopy.benchmarks.base import Sink, load_adapter
+from canopy.benchmarks.registry import load_adapter
 from canopy.config import Config
 from canopy.errors import CanopyError, DataError
+from canopy.ingest.native import read
+from canopy.ingest.sink import Sink
+from canopy.ingest.subtitles import parse_cues
 from canopy.items import read_annotations, read_items, read_questions
-from canopy.native import read
-from canopy.stages.base import NullTracker, Paths
+from canopy.paths import Paths
+from canopy.stages.base import NullTracker
 from canopy.stages.benchmark import run
-from canopy.subtitles import parse_cues
 from canopy.validation.checker import RuleValidator
 
 VTT = """WEBVTT
@@ -234,7 +236,7 @@ def test_many_good_items_do_not_hide_bad_questions(tmp_path):
 def test_a_damaged_gzip_is_named(tmp_path):
     import gzip
 
-    from canopy.benchmarks.base import iterate_jsonl
+    from canopy.ingest.files import iterate_jsonl
 
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 5000)[:-20])

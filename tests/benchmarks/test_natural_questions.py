@@ -6,7 +6,7 @@ import json
 import pytest
 
 from canopy.benchmarks.natural_questions import same, split_of
-from canopy.benchmarks.nq_pages import read_page
+from canopy.benchmarks.reading.nq_pages import read_page
 from canopy.errors import DataError
 from tests.benchmarks.ingested import copy_of, coverage, gold_of, ingest, read_lines, write
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from canopy.benchmarks.base import Sink
 from canopy.benchmarks.ott_qa import read
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink
 
 TABLE = {"url": "u", "title": "Cup", "header": [["Club", []], ["", ["/wiki/X"]], ["Club", []]],
          "data": [[["Ayr", ["/wiki/Ayr"]], ["1", []], ["", []]], [["City of Preston", ["/wiki/Preston", "/wiki/Preston"]], ["2", []]]],

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from canopy.benchmarks.base import Sink, load_adapter
+from canopy.benchmarks.registry import load_adapter
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink
 from canopy.items import write_annotations, write_items, write_questions
 
 DATA = Path(__file__).parents[1] / "data"

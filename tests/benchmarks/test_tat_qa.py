@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from canopy.benchmarks.base import Sink
 from canopy.benchmarks.tat_qa import read
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
+from canopy.ingest.sink import Sink
 from canopy.items import read_questions, write_questions
 
 HAND_MADE = Path(__file__).parents[1] / "data" / "tat-qa"

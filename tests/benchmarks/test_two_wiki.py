@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from canopy.benchmarks.base import adapter_for
+from canopy.benchmarks.registry import adapter_for
 from canopy.errors import DataError
 from tests.benchmarks.ingested import copy_of, coverage, gold_of, ingest, write
 

@@ -10,9 +10,9 @@ import pytest
 from little_films import write_film
 from PIL import Image
 
-from canopy.benchmarks.base import Sink
 from canopy.benchmarks.universalrag import SETS, read
 from canopy.errors import DataError
+from canopy.ingest.sink import Sink
 
 GIVEN = Path(__file__).parents[1] / "data" / "universalrag"
 

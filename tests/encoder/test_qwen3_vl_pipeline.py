@@ -13,9 +13,11 @@ import yaml
 from canopy.config import load_config
 from canopy.embeddings.store import NodeStore
 from canopy.errors import DataError
-from canopy.stages.base import PER_BENCHMARK, STAGES, NullTracker, Paths, load_stage
+from canopy.paths import Paths
+from canopy.stages.base import NullTracker
+from canopy.stages.registry import PER_BENCHMARK, STAGES, load_stage
 from canopy.validation.checker import RuleValidator
-from orchestration.workspace import read_overlay, set_params
+from orchestration.pipeline.workspace import read_overlay, set_params
 from tests.encoder.conftest import write_media
 from tests.tiny_qwen3_vl import tiny_config
 
@@ -81,7 +83,7 @@ def test_every_stage_runs_with_qwen3_vl_and_serves_what_it_made(tiny_vl, tmp_pat
     assert any("f_theta: 0 of" in n for n in again["node_embeddings"])
     assert {p: p.read_bytes() for p in manifests} == manifests
 
-    from canopy.model_parts import read_parts
+    from canopy.bundle.parts import read_parts
     from serving.bundle import export_bundle
     from serving.compressor import Compressor
     from serving.jobs import CompressJob

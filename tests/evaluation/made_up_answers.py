@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from canopy.evaluation.answer_rows import ANSWER_SCHEMA, METRICS, ROUND_SCHEMA
-from canopy.evaluation.answered import Answered, read_answered
+from canopy.answers.rows import ANSWER_SCHEMA, METRICS, ROUND_SCHEMA
+from canopy.report.answered import Answered, read_answered
 
 PLAIN = {"name": "extractive", "label": "extractive reader <LLM-free>", "kind": "plain"}
 MODEL = {"name": "qwen", "label": "Qwen3-VL-8B, over an OpenAI-compatible server", "kind": "llm"}

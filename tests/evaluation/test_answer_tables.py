@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 from canopy.errors import DataError
-from canopy.evaluation.answer_sections import answer_sections, main_systems
-from canopy.evaluation.answer_tables import CANOPY, VANILLA, cost_table, missing_table, notes_table, systems_table
-from canopy.evaluation.answered import build_views, read_answered
-from canopy.evaluation.bootstrap import Interval, Paired, paired_bootstrap, ratio_intervals
-from canopy.evaluation.compression_section import compression_section
-from canopy.evaluation.option_tables import judge, options_table, winners
-from canopy.evaluation.paper import PUBLISHED, find_published
-from canopy.evaluation.rendering import to_csv, to_html, to_markdown
-from canopy.evaluation.tables import Settings
-from canopy.evaluation.unfilled import unfilled_table
+from canopy.report.answer_sections import answer_sections, main_systems
+from canopy.report.answer_tables import CANOPY, VANILLA, cost_table, missing_table, notes_table, systems_table
+from canopy.report.answered import build_views, read_answered
+from canopy.report.compression_section import compression_section
+from canopy.report.option_tables import judge, options_table, winners
+from canopy.report.paper import PUBLISHED, find_published
+from canopy.report.render import to_csv, to_html, to_markdown
+from canopy.report.tables import Settings
+from canopy.report.unfilled import unfilled_table
+from canopy.scoring.bootstrap import Interval, Paired, paired_bootstrap, ratio_intervals
 from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered, write_answers
 
 SETTINGS = Settings(200, 13, 0.95)

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from canopy.evaluation.bootstrap import paired_bootstrap, paired_ratio_bootstrap, ratio_intervals, resampled_sums
 from canopy.evaluation.measures import compare
+from canopy.scoring.bootstrap import paired_bootstrap, paired_ratio_bootstrap, ratio_intervals, resampled_sums
 
 values = arrays(np.float64, st.integers(2, 40), elements=st.floats(-5, 5))
 

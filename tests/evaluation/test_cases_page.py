@@ -13,9 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canopy.evaluation.case_page import CasePage
-from canopy.evaluation.case_sections import case_sections
-from canopy.evaluation.case_studies import (
+from canopy.corpus.folds import Folded
+from canopy.hierarchy.tree import build_tree
+from canopy.items import Item, Question, write_items, write_questions
+from canopy.refinement import refine
+from canopy.report.case_page import CasePage
+from canopy.report.case_sections import case_sections
+from canopy.report.case_studies import (
     DRAWN,
     FINDS,
     LOSES,
@@ -26,12 +30,9 @@ from canopy.evaluation.case_studies import (
     read_cases,
     read_shown,
 )
-from canopy.evaluation.forest import judged_nodes
-from canopy.evaluation.systems import judge, lay_out
-from canopy.folded import Folded
-from canopy.hierarchy.tree import build_tree
-from canopy.items import Item, Question, write_items, write_questions
-from canopy.refinement import refine
+from canopy.report.forest import judged_nodes
+from canopy.selection.layout import lay_out
+from canopy.selection.outcomes import judge
 from tests.evaluation.made_up_answers import make_answered
 
 SCRIPT = "<script>alert(1)</script>"

@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from canopy.answers.gold import AnswerGold, Places, build_gold
+from canopy.answers.journal import Journal
+from canopy.answers.matrix import IN_A_ROW, TURNS, do_all, do_until_done, plan, sample_by_seed, settings_of
+from canopy.answers.rows import Scorekeeper
+from canopy.answers.summary import columns_read, compare_systems, flat
 from canopy.config import Answers
+from canopy.corpus.folds import Folded
 from canopy.errors import ServerError
-from canopy.evaluation.answer_gold import AnswerGold, Places, build_gold
-from canopy.evaluation.answer_rows import Scorekeeper
-from canopy.evaluation.answer_summary import columns_read, compare_systems, flat
-from canopy.evaluation.bootstrap import paired_bootstrap
-from canopy.evaluation.journal import Journal
-from canopy.evaluation.matrix import IN_A_ROW, TURNS, do_all, do_until_done, plan, sample_by_seed, settings_of
-from canopy.evaluation.official import generic, hotpotqa
-from canopy.folded import Folded
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Evidence, Item, Question
 from canopy.llm.roles import Call, Trace
@@ -30,6 +28,8 @@ from canopy.pipelines.availability import Situation, describe_needs, find_models
 from canopy.pipelines.base import Needs, Result, Round, SystemSpec, all_systems, find_systems
 from canopy.pipelines.canopy import Canopy
 from canopy.pipelines.tools import Library, Tools
+from canopy.scoring import generic, hotpotqa
+from canopy.scoring.bootstrap import paired_bootstrap
 
 ITEMS = {i.id: i for i in (
     Item("b/a", "b", "text", "A", text="The first line is here. The second names Oslo. The third ends."),
@@ -325,8 +325,8 @@ def test_models_are_found_as_folders_and_nothing_is_fetched(tmp_path: Path) -> N
 
 
 def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
-    from canopy.evaluation.answer_rows import seconds_of
-    from canopy.evaluation.remembering import RememberingReader
+    from canopy.answers.remembering import RememberingReader
+    from canopy.answers.rows import seconds_of
     from canopy.llm.roles import Reply, Shown
 
     asked: list[str] = []
@@ -354,7 +354,7 @@ def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
 
 
 def test_counts_that_another_thread_forgets_meanwhile_are_counted_all_the_same() -> None:
-    from canopy.evaluation.remembering import RememberingReader
+    from canopy.answers.remembering import RememberingReader
 
     class Meanwhile:
         name, sees_media = "meanwhile", False

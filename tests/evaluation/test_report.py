@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 from canopy.config import Evaluation
-from canopy.evaluation.case_page import CasePage
 from canopy.evaluation.cases import Words
 from canopy.evaluation.measurement import measure
 from canopy.evaluation.measures import TUNED
-from canopy.evaluation.report import build_report
-from canopy.evaluation.tables import Results, Settings, summary_rows
+from canopy.report.build import build_report
+from canopy.report.case_page import CasePage
+from canopy.report.tables import Results, Settings, summary_rows
 from tests.evaluation.made_up import make_cases, make_gold, make_scores
 from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered
 

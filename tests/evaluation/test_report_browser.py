@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from canopy.evaluation.case_page import CasePage
-from canopy.evaluation.report import build_report
-from canopy.evaluation.tables import Settings
+from canopy.report.build import build_report
+from canopy.report.case_page import CasePage
+from canopy.report.tables import Settings
 from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -2,8 +2,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canopy.evaluation.systems import fragments_kept, judge, lay_out, select_any_level, select_leaves, select_whole
 from canopy.hierarchy.tree import build_tree
+from canopy.selection.any_level import select_any_level
+from canopy.selection.flat import select_leaves
+from canopy.selection.layout import fragments_kept, lay_out
+from canopy.selection.outcomes import judge
+from canopy.selection.whole import select_whole
 from tests.evaluation.made_up import make_cases, make_scores
 
 counts = st.lists(st.integers(1, 13), min_size=1, max_size=6)

@@ -14,8 +14,9 @@ from canopy.gold.coverage import coverage_metrics, coverage_table
 from canopy.gold.expected import EXPECTED, compare_counts
 from canopy.gold.selection import asked_for, kept, located_questions
 from canopy.items import Annotation, Item, Question, write_annotations, write_items, write_questions
+from canopy.paths import Paths
 from canopy.stages import gold_spans
-from canopy.stages.base import NullTracker, Paths, StageResult
+from canopy.stages.base import NullTracker, StageResult
 from canopy.validation.checker import RuleValidator
 
 QUESTIONS = [Question(f"b/{n}", "b", "Why?", type=("bridge", "comparison")[n % 2], split=("train", "dev")[n % 3 == 0]) for n in range(40)]
@@ -62,7 +63,7 @@ def test_published_counts_stand_beside_what_was_found() -> None:
 
 
 def test_expected_counts_are_of_adapters_there_are() -> None:
-    from canopy.benchmarks.base import adapter_names
+    from canopy.benchmarks.registry import adapter_names
 
     missing = set(EXPECTED) - set(adapter_names())
     assert not missing, missing

@@ -11,14 +11,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from canopy.benchmarks.base import Sink
 from canopy.errors import DataError
 from canopy.importing import folder as importing
 from canopy.importing.folder import import_folder
 from canopy.importing.media import find_subtitles, name_words
-from canopy.native import read
-from orchestration.cli_import import register
-from orchestration.workspace import benchmarks_at
+from canopy.ingest.native import read
+from canopy.ingest.sink import Sink
+from orchestration.cli.import_documents import register
+from orchestration.pipeline.workspace import benchmarks_at
 from tests.importing.samples import PROSE, lines, pdf, picture
 
 

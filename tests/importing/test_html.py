@@ -2,9 +2,9 @@
 
 import pytest
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.blocks import Heading, Paragraph, TableBlock
 from canopy.importing.html import read_html
+from canopy.ingest.sink import Unusable
 
 PAGE = """<!doctype html><html><head><title>Ilmen  harbour</title><style>p {}</style></head><body>
 <nav><a href=/>Home</a></nav><script>var a = "<p>no</p>";</script>

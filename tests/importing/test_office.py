@@ -14,11 +14,11 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing import archives
 from canopy.importing.blocks import Heading, Paragraph, Picture, TableBlock, compose
 from canopy.importing.office import read_docx
 from canopy.importing.sheets import read_xlsx, shown_value
+from canopy.ingest.sink import Unusable
 from tests.importing.samples import picture
 
 W = nsdecls("w")

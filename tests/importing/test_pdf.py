@@ -4,11 +4,11 @@ import zlib
 
 import pytest
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing import pdf as reader
 from canopy.importing.blocks import Heading, Paragraph, Picture, TableBlock
 from canopy.importing.pdf import read_pdf
 from canopy.importing.pdf_layout import join_lines
+from canopy.ingest.sink import Unusable
 from tests.importing.samples import PROSE, lines, pdf
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.tables import Cell, expand_spans, is_number, looks_like_header, normalise_table
-from canopy.native import table_cells
+from canopy.ingest.native import table_cells
+from canopy.ingest.sink import Unusable
 
 
 def test_spans_say_the_same_in_every_place():

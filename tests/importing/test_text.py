@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from canopy.benchmarks.base import Unusable
 from canopy.importing.blocks import Heading, Paragraph, TableBlock
 from canopy.importing.decoding import find_encoding, read_text
 from canopy.importing.text import read_markdown, read_plain
+from canopy.ingest.sink import Unusable
 
 MARKDOWN = """---
 title: "The harbour"

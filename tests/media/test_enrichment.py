@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from canopy.benchmarks.base import Sink
 from canopy.config import Config
+from canopy.ingest import enrichment
+from canopy.ingest.enrichment import enrich_items
+from canopy.ingest.sink import Sink
 from canopy.items import Annotation, Cue, Item, Question, read_annotations, read_items, read_questions
-from canopy.media import enrichment
-from canopy.media.enrichment import enrich_items
-from canopy.stages.base import NullTracker, Paths
+from canopy.paths import Paths
+from canopy.stages.base import NullTracker
 from canopy.stages.benchmark import run
 from canopy.validation.checker import RuleValidator
 from tests.media.making import write_video

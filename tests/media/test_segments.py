@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from canopy.encoder.words import item_pieces, region_text, segment_words
 from canopy.hierarchy.leaves import cut_item, snapped_bounds
+from canopy.ingest.subtitles import parse_cues
 from canopy.items import Cue, Item
 from canopy.media.shots import shot_cuts, subtitle_cuts
-from canopy.subtitles import parse_cues
 from tests.media.making import write_video
 
 DURATIONS = st.floats(0, 20_000, allow_nan=False)

@@ -13,7 +13,7 @@ import pytest
 
 from canopy.stages.base import NullTracker
 from canopy.validation.rules import OneOf, Rule
-from orchestration.environment import prepare_environment
+from orchestration.machine.environment import prepare_environment
 from tests.orchestration.project import ROOT, Project
 
 prepare_environment()
@@ -40,9 +40,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 
     monkeypatch.setattr("assets.checks.SUITES", {"benchmark": (Rule("has words", "The text is not empty.", True, "texts", OneOf("words", (True,)), ("text",)),)})
     monkeypatch.setattr("assets.checks.READS", {})
-    monkeypatch.setattr("orchestration.stage.load_stage", load)
-    monkeypatch.setattr("orchestration.stage.stage_run", untracked)
-    monkeypatch.setattr("orchestration.sweep.open_instance", lambda _: nullcontext(made.instance))
+    monkeypatch.setattr("orchestration.pipeline.stage.load_stage", load)
+    monkeypatch.setattr("orchestration.pipeline.stage.stage_run", untracked)
+    monkeypatch.setattr("orchestration.pipeline.rerun.open_instance", lambda _: nullcontext(made.instance))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

@@ -14,7 +14,7 @@ from rich.console import Console
 ROOT = Path(__file__).resolve().parents[2]
 
 GRAPH = """\
-# commands stand for `python -m orchestration.stage NAME`
+# commands stand for `python -m orchestration.pipeline.stage NAME`
 stages:
   benchmark:
     foreach: ${benchmarks}
@@ -130,7 +130,7 @@ class Project:
 
     def sweep(self, **options: Any) -> tuple[dict[str, tuple[str, ...]], str]:
         """Sweep, and return what ran (with why) and what was printed."""
-        from orchestration.sweep import sweep
+        from orchestration.pipeline.rerun import sweep
 
         self.calls.clear()
         with open(os.devnull, "w") as nowhere:
@@ -146,14 +146,14 @@ class Project:
 
     def view(self) -> Any:
         """How the project stands."""
-        from orchestration.definitions import build_definitions
-        from orchestration.status import look
+        from assets.definitions import build_definitions
+        from orchestration.pipeline.status import look
 
         return look(self.root, self.instance, build_definitions(self.root))
 
     def stale(self) -> set[str]:
         """What either tool calls stale, after checking that Dagster, dvc.lock and `dvc status` agree."""
-        from orchestration.status import differences
+        from orchestration.pipeline.status import differences
 
         view = self.view()
         assert differences(view, self.root) == []

@@ -19,7 +19,7 @@ from tests.orchestration.project import ROOT
 def canopy(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the program."""
     env = {k: v for k, v in os.environ.items() if k not in ("CANOPY_WORKSPACE", "DAGSTER_HOME")}
-    return subprocess.run([sys.executable, "-m", "orchestration.cli", *arguments], capture_output=True, text=True, timeout=500,
+    return subprocess.run([sys.executable, "-m", "orchestration.cli.main", *arguments], capture_output=True, text=True, timeout=500,
                           env={**env, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}, cwd=options.pop("cwd", ROOT), **options)
 
 
@@ -40,9 +40,9 @@ def test_errors_are_one_line(arguments: list[str], told: str) -> None:
 
 
 def test_the_stage_command_says_what_it_wants(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "orchestration.stage"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2 and "usage: python -m orchestration.stage NAME [BENCHMARK]" in done.stderr
-    done = subprocess.run([sys.executable, "-m", "orchestration.stage", "benchmark", "nope"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "orchestration.pipeline.stage"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and "usage: python -m orchestration.pipeline.stage NAME [BENCHMARK]" in done.stderr
+    done = subprocess.run([sys.executable, "-m", "orchestration.pipeline.stage", "benchmark", "nope"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nope" in done.stderr
 
 
@@ -56,7 +56,7 @@ def test_doctor() -> None:
 def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_path: Path) -> None:
     """Run over a user's documents; kill it in training; go on; nothing is left to do; DVC agrees; one parameter reruns its part."""
     folder = tmp_path / "work"
-    command = [sys.executable, "-m", "orchestration.cli", "run", "--data", str(documents), "--workspace", str(folder), "--set", "training.epochs=2",
+    command = [sys.executable, "-m", "orchestration.cli.main", "run", "--data", str(documents), "--workspace", str(folder), "--set", "training.epochs=2",
                "--set", "training.checkpoint_steps=1", "--set", "training.batch=2", "--set", "evaluation.resamples=100"]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     tracked = {f: (ROOT / f).read_bytes() for f in ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore")}
@@ -108,9 +108,9 @@ def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None
     from urllib.request import Request
 
     from canopy.errors import CanopyError
-    from orchestration.loopback import open_local
-    from orchestration.ui import running
-    from orchestration.workspace import benchmarks_at, make_workspace
+    from orchestration.cli.ui import running
+    from orchestration.machine.loopback import open_local
+    from orchestration.pipeline.workspace import benchmarks_at, make_workspace
 
     folder = make_workspace(tmp_path / "work", benchmarks_at(documents, []))
     with running(folder, 23000, 25000) as addresses:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from canopy.benchmarks.base import adapter_names, load_adapter
-from canopy.benchmarks.release import Release
+from canopy.benchmarks.reading.release import Release
+from canopy.benchmarks.registry import adapter_names, load_adapter
 from canopy.errors import DataError
-from orchestration import data_check
-from orchestration.cli_data import app
-from orchestration.data_check import Check, check_data
-from orchestration.fetch import SUMS, target_name
+from orchestration.cli.data import app
+from orchestration.data import check as data_check
+from orchestration.data.check import Check, check_data
+from orchestration.data.fetch import SUMS, target_name
 
 HAND_MADE = Path(__file__).parents[1] / "data"
 FOLDERS = {"hotpotqa": "hotpotqa", "two_wiki": "two_wiki", "musique": "musique", "natural_questions": "natural_questions", "ott_qa": "ott-qa",

@@ -13,16 +13,16 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
+from canopy.answers.rows import ANSWER_SCHEMA, METRICS
 from canopy.config import Config, load_config
 from canopy.errors import CanopyError, DataError
-from canopy.evaluation.answer_rows import ANSWER_SCHEMA, METRICS
 from canopy.items import write_table
 from canopy.pipelines.base import all_systems
-from orchestration import cli_evaluate
-from orchestration.parameter_sweep import Point, compare, plan_points, run_points, write_comparison
-from orchestration.seconds_table import show_seconds, show_time
-from orchestration.system_listing import show_systems
-from orchestration.workspace import set_params
+from orchestration.cli import evaluate as cli_evaluate
+from orchestration.cli.seconds_table import show_seconds, show_time
+from orchestration.cli.system_listing import show_systems
+from orchestration.pipeline.parameter_sweep import Point, compare, plan_points, run_points, write_comparison
+from orchestration.pipeline.workspace import set_params
 from tests.llm.scripted_server import ScriptedServer
 from tests.orchestration.project import ROOT
 

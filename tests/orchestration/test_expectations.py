@@ -22,8 +22,8 @@ from canopy.errors import CanopyError, ValidationFailed
 from canopy.stages.base import NullTracker
 from canopy.validation.checker import check_rules, judge, rules_for
 from canopy.validation.rules import SUITES, Between, OneOf, Rule, Unique
-from orchestration.data_docs import docs_page, localise, write_docs
-from orchestration.expectations import ExpectationsValidator, run_suites
+from orchestration.data.data_docs import docs_page, localise, write_docs
+from orchestration.data.expectations import ExpectationsValidator, run_suites
 from tests.validation.broken import BREAKS, SCHEMAS, sound, tables
 
 
@@ -83,7 +83,7 @@ def test_the_pages_need_no_network_and_name_the_rows(tmp_path: Path) -> None:
 
 def test_what_is_read_is_checked_without_great_expectations_until_it_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    monkeypatch.setattr("orchestration.data_docs.write_docs", lambda *a: ran.append(a[3]) or run_suites(*a[3:6]))
+    monkeypatch.setattr("orchestration.data.data_docs.write_docs", lambda *a: ran.append(a[3]) or run_suites(*a[3:6]))
     validator = ExpectationsValidator(tmp_path, "training_instances", "made")
     validator.check("gold_spans", tables(sound()), source="data/gold_spans/made")
     assert ran == []
@@ -106,7 +106,7 @@ class Little:
     """A workspace over a few documents that bring their own split, and what a test does to it."""
 
     def __init__(self, root: Path, second_gold: str) -> None:
-        from orchestration.workspace import make_workspace
+        from orchestration.pipeline.workspace import make_workspace
 
         self.raw = root / "raw"
         self.raw.mkdir()
@@ -128,15 +128,15 @@ class Little:
 
     def sweep(self, *names: str) -> None:
         """What `canopy run --select NAMES` does."""
-        from orchestration.sweep import sweep
+        from orchestration.pipeline.rerun import sweep
 
         with open(os.devnull, "w") as nowhere:
             sweep(self.root, select=names, console=Console(file=nowhere))
 
     def materialize(self, asset: str) -> None:
         """What Dagster's UI does with one asset."""
-        from orchestration.definitions import build_definitions
-        from orchestration.resources import open_instance
+        from assets.definitions import build_definitions
+        from assets.resources import open_instance
 
         with open_instance(self.root) as instance:
             build_definitions(self.root).resolve_implicit_global_asset_job_def().execute_in_process(
@@ -145,8 +145,8 @@ class Little:
 
     def checks(self, asset: str) -> dict[str, tuple[str, Any]]:
         """The latest status of each check, and its evaluation."""
-        from orchestration.definitions import build_definitions
-        from orchestration.resources import open_instance
+        from assets.definitions import build_definitions
+        from assets.resources import open_instance
 
         held = {}
         with open_instance(self.root) as instance:
@@ -167,7 +167,7 @@ def untracked(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(*_: Any) -> Iterator[Any]:
         yield NullTracker()
 
-    monkeypatch.setattr("orchestration.stage.stage_run", nothing)
+    monkeypatch.setattr("orchestration.pipeline.stage.stage_run", nothing)
 
 
 @pytest.mark.slow

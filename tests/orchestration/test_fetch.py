@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from canopy.benchmarks.release import Release, ReleaseFile
+from canopy.benchmarks.reading.release import Release, ReleaseFile
 from canopy.errors import DataError
-from orchestration.fetch import SUMS, downloadable, fetch_file, read_sums
+from orchestration.data.fetch import SUMS, downloadable, fetch_file, read_sums
 
 BODY = bytes(range(256)) * 9000
 

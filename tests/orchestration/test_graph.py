@@ -12,9 +12,9 @@ import dagster as dg
 import pytest
 
 from canopy.errors import CanopyError
-from canopy.stages.base import PER_BENCHMARK, STAGES
-from orchestration.dvc_graph import load_graph, read_graph, read_lock
-from orchestration.lineage import code_version, explain
+from canopy.stages.registry import PER_BENCHMARK, STAGES
+from orchestration.pipeline.dvc_graph import load_graph, read_graph, read_lock
+from orchestration.pipeline.lineage import code_version, explain
 from tests.orchestration.project import ROOT, Project
 
 
@@ -71,7 +71,7 @@ def test_a_lock_that_was_cut_short_is_put_back(project: Project, cut: str, capsy
 def test_a_commit_waits_for_another_dvc_command(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     from dvc.lock import make_lock
 
-    from orchestration import dvc_graph
+    from orchestration.pipeline import dvc_graph
 
     project.sweep()
     monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
@@ -98,7 +98,7 @@ def test_dvc_keeps_its_caches_in_the_workspace(project: Project) -> None:
     ("params.yaml", "ingest: {max_quarantined_share: 0.1}", "dvc.yaml: .*benchmarks"),
 ])
 def test_a_broken_graph_is_one_line(project: Project, file: str, text: str, told: str) -> None:
-    project.write(file, "# orchestration.stage\n" + text)
+    project.write(file, "# orchestration.pipeline.stage\n" + text)
     with pytest.raises(CanopyError, match=told) as e:
         load_graph(project.root)
     assert "\n" not in str(e.value)
@@ -111,7 +111,7 @@ def test_own_parameters_need_a_stage_that_reads_raw_files(project: Project) -> N
 
 
 def test_assets_mirror_the_graph(project: Project) -> None:
-    from orchestration.definitions import build_definitions
+    from assets.definitions import build_definitions
 
     graph = build_definitions(project.root).resolve_asset_graph()
     assert {k.to_user_string() for k in graph.materializable_asset_keys} == {"benchmark", "gold_spans", "corpus", "item_index"}
@@ -122,7 +122,7 @@ def test_assets_mirror_the_graph(project: Project) -> None:
 
 
 def test_the_checkouts_assets_have_groups_kinds_and_checks() -> None:
-    from orchestration.definitions import build_definitions
+    from assets.definitions import build_definitions
 
     graph = build_definitions(ROOT).resolve_asset_graph()
     nodes = {k.to_user_string(): graph.get(k) for k in graph.materializable_asset_keys}
@@ -134,12 +134,12 @@ def test_the_checkouts_assets_have_groups_kinds_and_checks() -> None:
 @pytest.mark.slow
 def test_dagsters_own_commands_load_it_within_seconds() -> None:
     started = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", "dagster", "asset", "list", "-m", "orchestration.definitions"], cwd=ROOT,
+    done = subprocess.run([sys.executable, "-m", "dagster", "asset", "list", "-m", "assets.definitions"], cwd=ROOT,
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) >= {*STAGES, "registered_model"}
     assert time.monotonic() - started < 60
-    done = subprocess.run([sys.executable, "-m", "dagster", "definitions", "validate", "-m", "orchestration.definitions"], cwd=ROOT,
+    done = subprocess.run([sys.executable, "-m", "dagster", "definitions", "validate", "-m", "assets.definitions"], cwd=ROOT,
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert not list(Path(ROOT).glob(".tmp_dagster_home*"))
@@ -148,7 +148,7 @@ def test_dagsters_own_commands_load_it_within_seconds() -> None:
 def test_small_numbers_in_the_lock_are_the_numbers_that_dvc_wrote() -> None:
     from dvc.utils.serialize import dumps_yaml
 
-    from orchestration.dvc_graph import _parse_lock
+    from orchestration.pipeline.dvc_graph import _parse_lock
 
     given = {"rate": 5e-05, "large": 1e22, "count": 3, "half": 0.5, "name": "5e-5x"}
     lock = {"stages": {"train": {"cmd": "x", "params": {"params.yaml": given}}}}

@@ -12,11 +12,11 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
-from orchestration.definitions import build_definitions
-from orchestration.resources import open_instance
-from orchestration.status import differences, look
-from orchestration.sweep import sweep
-from orchestration.workspace import make_workspace, set_params
+from assets.definitions import build_definitions
+from assets.resources import open_instance
+from orchestration.pipeline.rerun import sweep
+from orchestration.pipeline.status import differences, look
+from orchestration.pipeline.workspace import make_workspace, set_params
 from tests.orchestration.project import ROOT
 
 pytestmark = pytest.mark.slow
@@ -77,7 +77,7 @@ def test_everything_is_shown_in_dagster(work: Work) -> None:
 
 
 def test_mlflow_has_a_run_for_each_stage_with_its_lineage(work: Work) -> None:
-    from orchestration.tracking import experiment_id, open_client
+    from orchestration.models.tracking import experiment_id, open_client
 
     client = open_client(work.root)
     runs = {r.info.run_name: r for r in client.search_runs([experiment_id(client)])}
@@ -129,7 +129,7 @@ def test_an_items_text(work: Work) -> None:
 
 
 def test_a_sweep_shares_what_its_values_do_not_touch(work: Work) -> None:
-    from orchestration.parameter_sweep import compare, plan_points, run_points, write_comparison
+    from orchestration.pipeline.parameter_sweep import compare, plan_points, run_points, write_comparison
 
     points = plan_points(work.root, ["answers.k=1,2"], ["answers.systems=[vanilla]"])
     with open(os.devnull, "w") as nowhere:

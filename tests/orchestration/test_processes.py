@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from canopy.errors import CanopyError
-from orchestration import demo, doctor, stage
-from orchestration.environment import cpu_quota, prepare_environment
-from orchestration.loopback import open_local
-from orchestration.processes import identity, is_alive
-from orchestration.workspace import locked
+from orchestration.cli import demo
+from orchestration.machine import doctor
+from orchestration.machine.environment import cpu_quota, prepare_environment
+from orchestration.machine.loopback import open_local
+from orchestration.machine.processes import identity, is_alive
+from orchestration.pipeline import stage
+from orchestration.pipeline.workspace import locked
 from tests.orchestration.project import ROOT, Project
 
 
@@ -57,7 +59,7 @@ def test_no_proxy_stands_before_this_machine(address: str, monkeypatch: pytest.M
 
 PARENT = """
 import sys, time
-from orchestration.processes import end_like_ctrl_c, start_group, stop_groups
+from orchestration.machine.processes import end_like_ctrl_c, start_group, stop_groups
 end_like_ctrl_c()
 stubborn = "import signal, subprocess, sys, time; signal.signal(signal.SIGINT, signal.SIG_IGN); p = subprocess.Popen(['sleep', '60']); " \
     "print(p.pid, flush=True); time.sleep(60)"

@@ -16,11 +16,11 @@ import tiny_model
 
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
-from orchestration import cli_model
-from orchestration.promotion import PromotionError, Verdict, promote, rollback
-from orchestration.reevaluation import evaluate_again
-from orchestration.registry import CHAMPION, PREVIOUS, register_candidate, version_by_alias
-from orchestration.tracking import open_client
+from orchestration.cli import models as cli_model
+from orchestration.models.promotion import PromotionError, Verdict, promote, rollback
+from orchestration.models.reevaluation import evaluate_again
+from orchestration.models.registry import CHAMPION, PREVIOUS, register_candidate, version_by_alias
+from orchestration.models.tracking import open_client
 
 INTERVAL = "interval above the required difference"
 BOTH_AGAINST_F0 = ["decision_accuracy against f0", INTERVAL]

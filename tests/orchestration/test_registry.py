@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
 import tiny_model
 
 from canopy.errors import CanopyError, DataError
-from orchestration.registry import (
+from orchestration.models.registry import (
     CHALLENGER,
     MODEL,
     evaluated_benchmarks,
@@ -23,7 +23,7 @@ from orchestration.registry import (
     version_by_alias,
     version_parts,
 )
-from orchestration.tracking import open_client
+from orchestration.models.tracking import open_client
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_a_benchmark_without_anything_to_measure_is_left_out(workspace: Path) ->
     from canopy.gold.fragments import GOLD_SCHEMA
     from canopy.gold.split import SPLIT_SCHEMA
     from canopy.items import write_table
-    from orchestration.workspace import set_params
+    from orchestration.pipeline.workspace import set_params
 
     set_params(workspace, ["benchmarks.waiting.adapter=native", "benchmarks.waiting.path=raw"])
     for name, schema in (("gold", GOLD_SCHEMA), ("splits", SPLIT_SCHEMA)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestration.staleness import latest_version, stale_states
+from assets.staleness import latest_version, stale_states
 
 
 def test_the_resolver_was_tested_with_this_dagster() -> None:

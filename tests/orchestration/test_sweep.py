@@ -9,10 +9,10 @@ import uuid
 import dagster as dg
 import pytest
 
+from assets.resources import PROCESS_TAG
 from canopy.errors import CanopyError
-from orchestration.processes import identity
-from orchestration.resources import PROCESS_TAG
-from orchestration.sweep import close_dead_runs
+from orchestration.machine.processes import identity
+from orchestration.pipeline.rerun import close_dead_runs
 from tests.orchestration.project import Project
 
 EVERYTHING = {"benchmark@one", "benchmark@two", "gold_spans@one", "gold_spans@two", "corpus", "item_index"}
@@ -121,7 +121,7 @@ def test_runs_of_dead_processes_are_closed_and_no_others(project: Project) -> No
 
 
 def test_a_run_names_the_process_it_goes_on_in(project: Project) -> None:
-    from orchestration.definitions import build_definitions
+    from assets.definitions import build_definitions
 
     job = build_definitions(project.root).resolve_implicit_global_asset_job_def()
     job.execute_in_process(instance=project.instance, partition_key="one", asset_selection=[dg.AssetKey("benchmark")])

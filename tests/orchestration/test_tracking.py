@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.tracking import experiment_id, open_client, safe_name, stage_run
+from orchestration.models.tracking import experiment_id, open_client, safe_name, stage_run
 
 
 def _runs(workspace: Path) -> list:

@@ -11,7 +11,7 @@ import pytest
 
 from canopy.config import load_config
 from canopy.errors import CanopyError
-from orchestration.workspace import (
+from orchestration.pipeline.workspace import (
     benchmarks_at,
     code_root,
     locked,
@@ -80,7 +80,7 @@ def test_a_workspace_of_an_earlier_version_gets_the_parameters_it_lacks(tmp_path
 
 
 def test_bytecode_beside_the_linked_code_changes_no_hash(tmp_path: Path) -> None:
-    from orchestration.dvc_graph import read_graph
+    from orchestration.pipeline.dvc_graph import read_graph
 
     folder = make_workspace(tmp_path / "w", {"starter": {"adapter": "starter", "path": "canopy/starter"}})
     _, now = read_graph(folder, code_only=True)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from canopy.config import Answers
-from canopy.evaluation.answer_gold import Places, build_gold
-from canopy.evaluation.budgets import (
+from canopy.answers.compression import (
     MARGINS,
     Ruler,
     compare_at_equal_tokens,
@@ -19,9 +17,11 @@ from canopy.evaluation.budgets import (
     select_best_of_all,
     summarise_points,
 )
-from canopy.evaluation.systems import lay_out
-from canopy.folded import Folded
+from canopy.answers.gold import Places, build_gold
+from canopy.config import Answers
+from canopy.corpus.folds import Folded
 from canopy.items import Question
+from canopy.selection.layout import lay_out
 from tests.pipelines.served import Shelf
 
 QUESTIONS = [Question("q1", "tiny", "Who shared the Nobel Prize in Physics in 1903?", ("Marie Curie",)),

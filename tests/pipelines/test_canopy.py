@@ -16,9 +16,10 @@ from canopy.items import Evidence, Item
 from canopy.llm.roles import Shown, Trace
 from canopy.pipelines.base import Result, Round, all_systems
 from canopy.pipelines.canopy import SYSTEMS, Canopy, is_stated, new_words
-from canopy.pipelines.compression import keep_whole, score_items, select_global_leaves
+from canopy.pipelines.compression import keep_whole, score_items
 from canopy.pipelines.evidence import choose_newest, order_regions, share_frames, show_regions
 from canopy.pipelines.tools import Library, Tools
+from canopy.selection.rule import select_global_leaves
 from tests import tiny_tools
 from tests.tiny_tools import ENOUGH, Bench, Corpus, more, question
 

@@ -18,8 +18,8 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
 import tiny_model
 
+from canopy.bundle.parts import read_parts
 from canopy.config import load_config
-from canopy.model_parts import read_parts
 from serving.bundle import export_bundle
 
 
@@ -57,7 +57,7 @@ class Server:
 @pytest.fixture(scope="session")
 def serve(workspace: Path) -> Iterator[Callable[..., Server]]:
     """Start the service over a bundle in a process of its own and wait until it answers ``until``."""
-    from orchestration.deployment import serve_command, service_environment
+    from orchestration.models.deployment import serve_command, service_environment
 
     started: list[subprocess.Popen[bytes]] = []
 

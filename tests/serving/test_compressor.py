@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import tiny_model
 
+from canopy.bundle.parts import file_sha256, read_parts
 from canopy.config import load_config
 from canopy.errors import DataError, EncoderMismatch
 from canopy.items import Item, write_items
-from canopy.model_parts import file_sha256, read_parts
 from serving.bundle import CORPUS, INDEX, Manifest, export_bundle
 from serving.compressor import Compressor
 from serving.corpus import Corpus, write_corpus

@@ -19,12 +19,13 @@ from typing import Any
 import pytest
 import tiny_model
 
+from canopy.bundle.parts import read_parts
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from canopy.items import write_items
-from canopy.model_parts import read_parts
-from orchestration import cli_model, deployment
-from orchestration.deployment import PORT, bundle_of, check_port, run_command
+from orchestration.cli import models as cli_model
+from orchestration.models import deployment
+from orchestration.models.deployment import PORT, bundle_of, check_port, run_command
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ def test_default_port_is_not_the_dagster_uis() -> None:
 
 
 def test_registered_model_asks_for_no_package_of_canopys_name(workspace: Path, tmp_path: Path) -> None:
-    from orchestration.registry import _save_model
+    from orchestration.models.registry import _save_model
 
     _save_model(tmp_path / "model", workspace, load_config(workspace / "params.yaml"))
     needs = (tmp_path / "model" / "requirements.txt").read_text().splitlines()

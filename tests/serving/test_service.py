@@ -17,9 +17,9 @@ import tiny_model
 import yaml
 from conftest import Server
 
-from canopy.model_parts import encoder_digest
-from orchestration.deployment import build_bento
-from orchestration.environment import QUIET
+from canopy.bundle.parts import encoder_digest
+from orchestration.machine.environment import QUIET
+from orchestration.models.deployment import build_bento
 from serving.bundle import Manifest
 
 pytestmark = pytest.mark.slow

@@ -12,10 +12,10 @@ import pytest
 
 from canopy.config import load_config
 from canopy.errors import DataError
+from canopy.paths import Paths
 from canopy.pipelines import recomp
 from canopy.pipelines.availability import folder_mark
 from canopy.stages import answers
-from canopy.stages.base import Paths
 from tests.answer_workspace import PARAMS, answer, copy_answer_workspace, make_answer_workspace, outputs, table
 from tests.tiny_baselines import build_bert, build_causal, build_t5
 

@@ -19,7 +19,7 @@ from canopy.llm.cache import request_key
 from canopy.llm.prompting import load_prompt
 from canopy.pipelines.base import all_systems
 from canopy.pipelines.ircot import MAX_STEPS
-from orchestration.workspace import make_workspace, set_params
+from orchestration.pipeline.workspace import make_workspace, set_params
 from tests.answer_workspace import BENCHMARK, QUESTIONS, copy_answer_workspace, make_answer_workspace, outputs, table
 from tests.llm.scripted_server import Request, ScriptedServer, prompt_of, sources_of, words_of
 from tests.tiny_model import ITEMS
@@ -63,7 +63,7 @@ def various(request: Request) -> str:
 def run(root: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """What DVC calls, in a process of its own."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CANOPY_LLM_")}
-    return subprocess.run([sys.executable, "-m", "orchestration.stage", "answers", BENCHMARK], cwd=root, capture_output=True, text=True, timeout=600,
+    return subprocess.run([sys.executable, "-m", "orchestration.pipeline.stage", "answers", BENCHMARK], cwd=root, capture_output=True, text=True, timeout=600,
                           env={**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment})
 
 

@@ -12,16 +12,17 @@ import av
 import pytest
 from PIL import Image
 
-from canopy.benchmarks.base import Sink, load_adapter
+from canopy.benchmarks.registry import load_adapter
 from canopy.errors import DataError
 from canopy.gold.split import components, split_questions
 from canopy.hierarchy.leaves import cut_item, gold_fragments, sentence_bounds
+from canopy.ingest.sink import Sink
+from canopy.ingest.subtitles import parse_cues
 from canopy.starter import videos
 from canopy.starter.drawings import PAINTERS, spread, write_drawing
 from canopy.starter.render import question_record, write_native
 from canopy.starter.themes import SOURCE, ImageItem, SourceQuestion, Theme, VideoItem, load_theme, load_themes
 from canopy.starter.typography import fit, font, wrap
-from canopy.subtitles import parse_cues
 
 STARTER = SOURCE.parent
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.config import Config
-from canopy.folded import FOLDED_SCHEMA
+from canopy.corpus.folds import FOLDED_SCHEMA
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.instances import INSTANCE_SCHEMA, build_instances
 from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA
 from canopy.items import ANNOTATION_SCHEMA, ITEM_SCHEMA, QUESTION_SCHEMA, Annotation, Item, Question
-from canopy.stages.base import Paths
+from canopy.paths import Paths
 from canopy.validation.inputs import FILES
 
 Rows = dict[str, list[dict[str, Any]]]

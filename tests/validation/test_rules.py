@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from canopy.errors import DataError, ValidationFailed
-from canopy.stages.base import NullTracker, load_stage
+from canopy.stages.base import NullTracker
+from canopy.stages.registry import load_stage
 from canopy.validation.checker import RuleValidator, check_rules, judge, refuse_broken, rules_for
 from canopy.validation.inputs import READS, check_inputs
 from canopy.validation.rules import MADE_FROM, SUITES

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from canopy.evaluation.official.options import options_of
 from canopy.items import Question
 from canopy.llm.plain.asking import Kind, alternatives, asks_for_several, direction_of, kind_of
 from canopy.llm.plain.candidates import LONGEST, Candidate, amounts, find_candidates, years
 from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
 from canopy.llm.plain.words import bare_title, content, names, quoted, stem, words
 from canopy.llm.roles import Reply, Shown, Trace
+from canopy.scoring.options import options_of
 
 # What a candidate's score is made of (`featured`). Fitted as a conditional logit on the 150 training questions of a HotpotQA slice (their gold among five
 # retrieved paragraphs), but for what that has no say in: the weights of a cell's column and of repeating the question, from halves of NQ's, OTT-QA's and TAT-QA's.

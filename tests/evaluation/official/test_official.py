@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canopy.benchmarks.base import adapter_names
-from canopy.evaluation.official import (
+from canopy.benchmarks.registry import adapter_names
+from canopy.items import Question
+from canopy.scoring import (
     generic,
     hotpotqa,
     multimodalqa,
@@ -17,8 +18,7 @@ from canopy.evaluation.official import (
     tat_qa,
     two_wiki,
 )
-from canopy.evaluation.official.base import Support, official_metric, score_answer
-from canopy.items import Question
+from canopy.scoring.metric import Support, official_metric, score_answer
 
 
 def ask(*answers: str, kind: str = "", words: str = "?", **details: str) -> Question:

@@ -1,0 +1,106 @@
+"""Tells Dagster what happened without it: raw files that changed, and stages that a plain `dvc repro` ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.staleness import latest_version, stale_states
+from canopy.paths import Paths
+from orchestration.data.data_docs import docs_page
+from orchestration.pipeline.lineage import (
+    RAW,
+    Graph,
+    Snapshot,
+    StageSpec,
+    code_version,
+    data_version,
+    overlap,
+    raw_version,
+)
+from orchestration.pipeline.stage import Outcome, read_summary
+
+_DATA, _CODE, _USER = "dagster/data_version", "dagster/code_version", "dagster/data_version_is_user_provided"
+_INPUT, _POINTER = "dagster/input_data_version", "dagster/input_event_pointer"
+_BEFORE_ALL = 1  # an event pointer at which no input of ours existed yet: the input reads as changed since
+
+
+def observe_raw(instance: dg.DagsterInstance, graph: Graph, now: Mapping[str, Snapshot]) -> list[str]:
+    """Report the present version of every partition of raw data that is not what Dagster last saw; returns those partitions."""
+    changed = []
+    for partition, spec in graph.sources.items():
+        version, known = raw_version(spec, now[spec.name]), latest_version(instance, RAW, partition, source=True)
+        if known is None or known.data != version:
+            instance.report_runless_asset_event(dg.AssetObservation(RAW, partition=partition, tags={_DATA: version}))
+            changed.append(partition)
+    return changed
+
+
+def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: Graph, now: Mapping[str, Snapshot],
+              then: Mapping[str, Snapshot], reasons: Mapping[str, Sequence[str]], workspace: Path) -> list[str]:
+    """Report what dvc.lock holds and Dagster does not know, in topological order; returns the stages that were reported.
+
+    The events carry full provenance (code version, data version, versions of and pointers to the inputs). Without those
+    tags an asset would read fresh whatever its inputs do.
+
+    Parameters
+    ----------
+    reasons : mapping
+        Why each stage differs from dvc.lock, as ``lineage.explain`` says it; empty for a stage that does not.
+    """
+    from assets.definitions import check_evaluations
+
+    reported: list[str] = []
+    states = None
+    for name, spec in graph.stages.items():
+        locked = then.get(name)
+        if locked is None:
+            continue
+        known = latest_version(instance, spec.base, spec.partition)
+        same = known is not None and (known.data, known.code) == (data_version(locked.outs), code_version(spec, locked))
+        states = states or stale_states(definitions, instance)
+        if same and (reasons[name] or states[spec.base, spec.partition][0] == "FRESH"):
+            continue
+        instance.report_runless_asset_event(dg.AssetMaterialization(
+            spec.base, partition=spec.partition, description="reported from dvc.lock: a `dvc repro` outside Dagster made it",
+            metadata=_metadata(workspace, spec, now[name], locked),
+            tags={_CODE: code_version(spec, locked), _DATA: data_version(locked.outs), _USER: "true",
+                  **_provenance(instance, graph, spec, now[name], locked)}))
+        if dict(now[name].outs) == dict(locked.outs):
+            for evaluation in check_evaluations(spec.base, read_summary(workspace, spec.base, spec.partition).checks, spec.partition):
+                instance.report_runless_asset_event(evaluation)
+        reported.append(name)
+        states = None  # what it reported changes how the stages below it stand
+    return reported
+
+
+def _metadata(workspace: Path, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, Any]:
+    """What a run would have shown, read from the output itself; only the origin where the output is another one by now."""
+    from assets.definitions import describe_outcome
+
+    told = {"reconciled_from": "dvc.lock"}
+    if dict(now.outs) != dict(then.outs):
+        return told
+    result = read_summary(workspace, spec.base, spec.partition)
+    outcome = Outcome("unchanged", result, then.outs, 0.0, ("run by `dvc repro`, outside Dagster",))
+    shown = describe_outcome(outcome, Paths(workspace).output(spec.base, spec.partition), docs_page(workspace, spec.base, spec.partition))
+    return {**told, **{k: v for k, v in shown.items() if k not in ("seconds", "cache_hit")}}
+
+
+def _provenance(instance: dg.DagsterInstance, graph: Graph, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, str]:
+    """Tags for each input: its present version where the stage was made from it, else one that reads as changed since."""
+    tags = {}
+    for asset in dict.fromkeys([*([RAW] if spec.raw else []), *(graph.stages[u].base for u in spec.upstream)]):
+        known = latest_version(instance, asset, source=asset == RAW)
+        if asset == RAW:
+            same = raw_version(spec, now) == raw_version(spec, then)
+        else:
+            outs = {o for u in spec.upstream if graph.stages[u].base == asset for o in graph.stages[u].outs}
+            read = [p for p in spec.data if any(overlap(o, p) for o in outs)]
+            same = all(now.paths[p] == then.paths.get(p) for p in read)
+        tags[f"{_INPUT}/{asset}"] = (known.data if known and same else None) or "unknown"
+        tags[f"{_POINTER}/{asset}"] = str(known.pointer if known and same else _BEFORE_ALL)
+    return tags

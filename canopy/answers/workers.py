@@ -1,0 +1,99 @@
+"""Answers without a language model on all cores: each process opens the workspace for itself and answers whole questions."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from canopy.answers.run import Run, prepare_run
+from canopy.config import Config
+from canopy.errors import CanopyError
+from canopy.paths import Paths
+
+WORTHWHILE = 1_500  # answers; fewer are made sooner than a process has started
+Answer = tuple[tuple[str, ...], dict[str, Any]]  # an answer's key and its record
+_run: Run | None = None  # of a worker process
+
+
+def usable_cores() -> int:
+    """Cores that may be used: what OMP_NUM_THREADS says, else those of this process."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdigit() and int(told) else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch on one thread: the last bits of a vector depend on how many there are, and answers must not depend on how many processes made them."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _start(config: str, root: str, benchmark: str) -> None:
+    """Open the workspace in a worker, which ends with its parent and leaves Ctrl-C to it."""
+    global _run
+    import torch
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(1)
+    _run = prepare_run(Config.model_validate_json(config), Paths(Path(root)), benchmark)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _answer(question_id: str, cells: Sequence[int]) -> list[Answer]:
+    """The answers of some cells (by number) to one question."""
+    assert _run is not None, "set when the worker started"
+    question = next(q for q in _run.bench.questions if q.id == question_id)
+    return [(_run.cells[n].key(question_id), _run.answer(_run.cells[n], question)) for n in cells]
+
+
+def answer_in_processes(run: Run, paths: Paths, tasks: Sequence[tuple[int, str]], take: Callable[[Answer], None], workers: int) -> None:
+    """Answer in other processes, question by question; ``take`` is called here with each answer.
+
+    Parameters
+    ----------
+    tasks : sequence of (int, str)
+        Number of a cell, and a question's id.
+
+    Raises
+    ------
+    CanopyError
+        The first that a worker raised, or where one was killed. What was taken before stays taken.
+    """
+    by_question: dict[str, list[int]] = {}
+    for n, q in tasks:
+        by_question.setdefault(q, []).append(n)
+    started = (run.config.model_dump_json(), str(paths.root), run.benchmark)
+    pool = ProcessPoolExecutor(min(workers, len(by_question)), multiprocessing.get_context("spawn"), _start, started)
+    try:
+        for future in as_completed([pool.submit(_answer, q, cells) for q, cells in by_question.items()]):
+            for answer in future.result():
+                take(answer)
+        pool.shutdown()
+    except BaseException as e:
+        for process in list((getattr(pool, "_processes", None) or {}).values()):  # what is at work when an error or Ctrl-C comes is not waited for
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+        if isinstance(e, BrokenProcessPool):
+            raise CanopyError(f"answers@{run.benchmark}: a process that answered was killed (out of memory?); with OMP_NUM_THREADS=1 there is only one") from None
+        raise

@@ -1,0 +1,148 @@
+"""What ingestion adds to items with media: that the file decodes, a video's length, its own subtitles, words read off pictures, places to cut at."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from canopy.errors import MediaError
+from canopy.ingest.sink import Sink
+from canopy.ingest.withdrawal import withdraw_items
+from canopy.items import Cue, Item
+from canopy.media.cache import MediaCache
+from canopy.media.images import open_image
+from canopy.media.ocr import ocr_version, read_words, screen_cues
+from canopy.media.shots import shot_cuts, subtitle_cuts
+from canopy.media.videos import embedded_cues, probe_video
+from canopy.progress import progress
+
+# Raised whenever reading the same file gives something else.
+_FORMAT = 1
+# A given length is doubted where it is off by more than both.
+DURATION_SECONDS, DURATION_SHARE = 1.0, 0.01
+SHOWN = 20
+
+
+def enrich_items(sink: Sink, raw: Path, work: Path, *, ocr: bool, segmentation: str) -> None:
+    """Look into every image and video that has a media file, and put what is found into its item.
+
+    An image or video that cannot be decoded leaves the corpus: its record goes to quarantine, and questions whose gold needs it wait (see
+    `canopy.ingest.withdrawal`). What a record gives is kept: words of an image, length and subtitles of a video; where a video's given length is not
+    its file's, a note says so. Items without a media file stay as they are.
+
+    Parameters
+    ----------
+    raw : Path
+        The folder that media paths count from; where a file is not there, the adapter's output folder.
+    work : Path
+        Where findings are kept by content, so that a later run repeats nothing.
+    ocr : bool
+        Whether words are read off images that come without, and off video frames (params.yaml: ``ingest.ocr``).
+    segmentation : str
+        ``shots`` or ``subtitles`` find a video's cuts (the latter without a file too); ``fixed`` leaves it without.
+    """
+    if segmentation == "subtitles":
+        sink.items.update((i.id, _with_cuts(i, subtitle_cuts(i.cues))) for i in list(sink.items.values()) if i.modality == "video" and not i.media)
+    items = [i for i in sink.items.values() if i.modality in ("image", "video") and i.media]
+    if not items:
+        return
+    broken: dict[str, str] = {}
+    absent: dict[str, str] = {}
+    told: list[str] = []
+    read: Counter[str] = Counter()
+    with MediaCache(work / "media.sqlite") as cache, progress("Looking into images and videos", len(items), "files") as advance:
+        looker = _Looker(cache, ocr and not sink.words_given, segmentation, told, read)
+        for item in items:
+            path = next((folder / item.media for folder in (raw, sink.out) if (folder / item.media).is_file()), None)
+            if path is None:
+                absent[item.id] = f"media file {item.media!r} is not there"
+            else:
+                try:
+                    sink.items[item.id] = looker.look(item, path)
+                except (MediaError, OSError) as e:
+                    broken[item.id] = str(e).replace(f"{path}", item.media)
+            advance(1)
+    if broken or absent:
+        withdraw_items(sink, broken, absent)
+    if broken:
+        sink.notes.append(f"{len(broken)} images or videos cannot be decoded and are no items: {_listed(list(broken))}")
+    if read["tried"]:
+        sink.notes.append(f"Words were read off {read['image words']} of {read['image']} images without given ones and off the frames of "
+                          f"{read['video words']} of {read['video']} videos (OCR).")
+    sink.notes += told[:SHOWN] + ([f"and {len(told) - SHOWN} more notes on media files"] if len(told) > SHOWN else [])
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
+
+
+class _Looker:
+    """Looks into media files one after the other; ``told`` gets what people should know, ``read`` counts what was read off."""
+
+    def __init__(self, cache: MediaCache, ocr: bool, segmentation: str, told: list[str], read: Counter[str]) -> None:
+        self.cache, self.ocr, self.segmentation, self.told, self.read = cache, ocr, segmentation, told, read
+
+    def look(self, item: Item, path: Path) -> Item:
+        """The item with what its file holds; MediaError where that cannot be decoded."""
+        if not item.media_sha256:
+            with open(path, "rb") as f:
+                item = dataclasses.replace(item, media_sha256=hashlib.file_digest(f, "sha256").hexdigest())
+        return self._image(item, path) if item.modality == "image" else self._video(item, path)
+
+    def _found(self, item: Item, asked: str, find: Any) -> Any:
+        return self.cache.get(item.media_sha256, f"{asked} {_FORMAT}", find)
+
+    def _image(self, item: Item, path: Path) -> Item:
+        opened = functools.cache(lambda: open_image(path))
+        self._found(item, "image", lambda: list(opened().size))
+        if self.ocr and not item.words:
+            item = dataclasses.replace(item, words=self._found(item, f"words {ocr_version()}", lambda: read_words(opened())))
+            self._count("image", item.words)
+        return item
+
+    def _video(self, item: Item, path: Path) -> Item:
+        facts = self._found(item, "video", lambda: dataclasses.asdict(probe_video(path)))
+        length, duration = facts["duration"], item.duration or facts["duration"]
+        if not (math.isfinite(duration) and duration > 0):
+            raise MediaError(f"{path}: a video of {duration:g} seconds")
+        self.told += [f"{item.id}: {note}" for note in facts["notes"]]
+        if abs(duration - length) > max(DURATION_SECONDS, DURATION_SHARE * length):
+            self.told.append(f"{item.id}: its record says {duration:.1f} s, its file {length:.1f} s; the record's is kept")
+        cues = item.cues or _cues(self._found(item, "subtitles", lambda: list(map(dataclasses.astuple, embedded_cues(path)))), duration)
+        screen, cuts = item.screen, ()
+        if self.ocr and not screen:
+            seen = self._found(item, f"screen {ocr_version()}", lambda: _screen(path, facts["picture_end"]))
+            screen = _cues(seen["cues"], duration)
+            self.told += [f"{item.id}: {note}" for note in seen["notes"]]
+            self._count("video", " ".join(c.text for c in screen))
+        if self.segmentation == "shots":
+            cuts = self._found(item, "shots", lambda: shot_cuts(path))
+        elif self.segmentation == "subtitles":
+            cuts = subtitle_cuts(cues)
+        return _with_cuts(dataclasses.replace(item, duration=duration, cues=cues, screen=screen), cuts)
+
+    def _count(self, kind: str, words: str) -> None:
+        self.read["tried"] += 1
+        self.read[kind] += 1
+        self.read[f"{kind} words"] += bool(words)
+
+
+def _with_cuts(item: Item, cuts: Sequence[float]) -> Item:
+    return dataclasses.replace(item, cuts=tuple(c for c in cuts if 0 < c < item.duration))
+
+
+def _screen(path: Path, duration: float) -> dict[str, Any]:
+    notes: list[str] = []
+    return {"cues": list(map(dataclasses.astuple, screen_cues(path, duration, notes))), "notes": notes}
+
+
+def _cues(found: Any, duration: float) -> tuple[Cue, ...]:
+    """Cues out of JSON; one past the end still says something: it belongs to the last segment."""
+    cues = (Cue(min(start, math.nextafter(duration, 0)), end, text) for start, end, text in found)
+    return tuple(sorted(cues, key=lambda c: (c.start, c.end)))

@@ -1,0 +1,135 @@
+"""Where each record of a release or folder goes: mapped, fallback, waiting or quarantined, counted in one place."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from canopy.items import Annotation, Item, Question
+
+_STRUCTURE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError, OSError)
+
+
+class Unusable(Exception):
+    """This record cannot be used; its message is the reason in the quarantine file."""
+
+
+class Waiting(Exception):
+    """This record is sound but needs a document that is not there; counted apart, outside the quarantine limit."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """What one record gives; nothing of it is kept unless the record succeeds as a whole."""
+
+    items: list[Item] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    annotations: list[Annotation] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Origin:
+    """The record that a question, image or video came from, and how it is counted: ``mapped``, ``fallback``, ``waiting`` or ``quarantined``."""
+
+    file: str
+    record: str
+    outcome: str
+    fallbacks: tuple[str, ...] = ()
+
+
+class Sink:
+    """Collects items, questions and annotations; counts every record read as mapped, fallback, waiting or quarantined."""
+
+    def __init__(self, benchmark: str, out: Path) -> None:
+        self.benchmark, self.out = benchmark, out
+        self.items: dict[str, Item] = {}
+        self.questions: dict[str, Question] = {}
+        self.annotations: list[Annotation] = []
+        self.quarantine: list[dict[str, str]] = []
+        self.counts: Counter[str] = Counter()
+        self.read_from: Counter[str] = Counter()
+        self.fallbacks: Counter[str] = Counter()
+        self.waiting: list[dict[str, str]] = []
+        self.notes: list[str] = []
+        # Of questions, images and videos: a medium that turns out to be broken takes what needs it out again (canopy.ingest.withdrawal).
+        self.question_origins: dict[str, Origin] = {}
+        self.item_origins: dict[str, Origin] = {}
+        # An adapter that knows what its media show sets this: nothing is read off them.
+        self.words_given = False
+
+    @contextmanager
+    def record(self, file: Path | str, record: str) -> Iterator[Draft]:
+        """Handle one record of a file. Any structural surprise inside puts it into quarantine, with where and why."""
+        draft, name = Draft(), Path(file).name
+        self.counts["read"] += 1
+        self.read_from[name] += 1
+        try:
+            yield draft
+            self._keep(draft)
+        except Waiting as e:
+            kept = Draft(items=draft.items)  # the documents that did come are still there to be found
+            self._keep(kept)
+            self._remember(kept, Origin(name, record, "waiting"))
+            self.counts["waiting"] += 1
+            self.waiting.append({"file": name, "record": record, "reason": str(e)})
+        except Unusable as e:
+            self._reject(name, record, str(e))
+        except _STRUCTURE as e:
+            self._reject(name, record, f"not in the expected structure: {type(e).__name__}: {str(e)[:200]}")
+        else:
+            self.counts["fallback" if draft.fallbacks else "mapped"] += 1
+            self.fallbacks.update(dict.fromkeys(draft.fallbacks, 1))  # records, not mentions
+            self._remember(draft, Origin(name, record, "fallback" if draft.fallbacks else "mapped", tuple(dict.fromkeys(draft.fallbacks))))
+
+    def _remember(self, draft: Draft, origin: Origin) -> None:
+        self.question_origins.update((q.id, origin) for q in draft.questions)
+        for i in draft.items:
+            if i.modality in ("image", "video"):
+                self.item_origins.setdefault(i.id, origin)
+
+    def _reject(self, file: str, record: str, reason: str) -> None:
+        self.counts["quarantined"] += 1
+        self.quarantine.append({"file": file, "record": record, "reason": reason})
+
+    def reject(self, file: Path | str, record: str, reason: str) -> None:
+        """Quarantine a record that could not even be parsed."""
+        self.counts["read"] += 1
+        self.read_from[Path(file).name] += 1
+        self._reject(Path(file).name, record, reason)
+
+    def _keep(self, draft: Draft) -> None:
+        for q in draft.questions:
+            if q.id in self.questions:
+                raise Unusable(f"duplicate question id {q.id!r}; the first one read is kept")
+            refuse_surrogates(q)
+        for i in draft.items:
+            held = self.items.get(i.id)
+            if held is None:
+                refuse_surrogates(i)
+            if held is not None and held.content_digest() != i.content_digest():
+                raise Unusable(f"duplicate item id {i.id!r} with other content; the first one read is kept")
+        known = {i.id for i in draft.items}
+        for a in draft.annotations:
+            if a.item_id not in known and a.item_id not in self.items:
+                raise Unusable(f"gold names item {a.item_id!r}, which is not in the data")
+        for i in draft.items:
+            self.items.setdefault(i.id, i)
+        self.questions.update((q.id, q) for q in draft.questions)
+        self.annotations.extend(draft.annotations)
+
+
+def refuse_surrogates(value: Any) -> None:
+    """Refuse a string, item or question that holds what UTF-8 cannot."""
+    try:
+        (value if isinstance(value, str) else repr(value) + json.dumps(dataclasses.astuple(value), ensure_ascii=False)).encode("utf-8")
+    except UnicodeEncodeError:
+        raise Unusable("a lone surrogate in the text: it cannot be written as UTF-8") from None
+
+

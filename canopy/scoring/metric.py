@@ -1,0 +1,77 @@
+"""What an official metric is, and the answer normalisation that most of them share (SQuAD's)."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from canopy.items import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Supporting facts, predicted and annotated, as sets of (item, fragment)."""
+
+    predicted: frozenset[Hashable]
+    gold: frozenset[Hashable]
+
+
+# Which module scores the benchmark of an adapter; the rest are scored as SQuAD does.
+_MODULES = {"natural_questions": "natural_questions", "hotpotqa": "hotpotqa", "ott_qa": "ott_qa", "hybridqa": "ott_qa", "multimodalqa": "multimodalqa",
+            "lvbench": "options", "longvideobench": "options", "two_wiki": "two_wiki", "musique": "generic", "tat_qa": "tat_qa"}
+
+
+def official_metric(adapter: str) -> ModuleType:
+    """The module with a benchmark's official rules.
+
+    It has ``score(question, prediction, support=None) -> dict``, ``PRIMARY`` (the measures that tables show, first the one that
+    systems are compared on) and ``RULES`` (a sentence on the rules and where they come from). A missing answer is scored as an empty prediction.
+    """
+    return importlib.import_module(f"canopy.scoring.{_MODULES.get(adapter, 'generic')}")
+
+
+def score_answer(metric: Any, question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
+    """One answer's scores by a benchmark's rules; none where no answer is published (blind tests, unanswerable questions), which is not the same as 0."""
+    return metric.score(question, prediction, support) if any(a.strip() for a in question.answers) else {}
+
+
+def details_of(question: Question) -> dict[str, str]:
+    """A question's details as a mapping."""
+    return dict(question.details)
+
+
+def normalise_answer(text: str) -> str:
+    """Lower case, without punctuation, articles and extra white space (SQuAD v1.1's ``normalize_answer``)."""
+    lowered = "".join(c for c in text.lower() if c not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", lowered).split())
+
+
+def exact_match(prediction: str, truth: str) -> float:
+    """1.0 where both are the same after normalising."""
+    return float(normalise_answer(prediction) == normalise_answer(truth))
+
+
+def precision_recall_f1(prediction: Sequence[str], truth: Sequence[str]) -> tuple[float, float, float]:
+    """Precision, recall and F1 of a bag of tokens; all 0 where none is shared."""
+    shared = sum((Counter(prediction) & Counter(truth)).values())
+    if not shared:
+        return 0.0, 0.0, 0.0
+    p, r = shared / len(prediction), shared / len(truth)
+    return p, r, 2 * p * r / (p + r)
+
+
+def squad_f1(prediction: str, truth: str) -> float:
+    """Token F1 as SQuAD v2 computes it: two empty answers agree, an empty and a full one do not."""
+    a, b = normalise_answer(prediction).split(), normalise_answer(truth).split()
+    return float(a == b) if not a or not b else precision_recall_f1(a, b)[2]
+
+
+def best_over(measure: Callable[[str, str], float], prediction: str, truths: Iterable[str]) -> float:
+    """The best score over accepted answers; 0 where there is none."""
+    return max((measure(prediction, t) for t in truths), default=0.0)

@@ -1,0 +1,75 @@
+"""Which regions each compared system keeps of the gold items, over flat arrays of all items at once.
+
+Setting "gold items given": every system sees the same items, those annotated for the question, and chooses regions inside them.
+
+=================  =====================================================================================================
+``f0 one_pass``    CANOPY's rule on the frozen encoder's scores, nodes pooled from one encoding of the whole item
+``f0 separate``    CANOPY's rule on the frozen encoder's scores, every node encoded on its own words (the paper's way)
+``f_theta``        CANOPY's rule on the tuned node encoder's scores, in the mode it was trained in
+``flat leaf m=k``  of each item the k leaves that f_theta scores highest; no hierarchy
+``any-level m=k``  of each item the k nodes that f_theta scores highest, of any level, taken greedily: once a node is
+                   chosen its ancestors and descendants are out
+``whole item``     everything: the ceiling of recall and of cost
+``gold span``      the annotated fragments (of every alternative annotation) and nothing else: an oracle, no system
+=================  =====================================================================================================
+
+Equal scores are taken in level order, so that a larger region goes before its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from canopy.hierarchy.tree import Tree, build_tree, join_trees
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The hierarchies of many (question, item) pairs, joined.
+
+    Attributes
+    ----------
+    forest : Tree
+        All nodes, pair after pair, in level order within each.
+    nodes, fragments : ndarray of int64, shape (pairs + 1,)
+        Pair p owns nodes ``nodes[p]:nodes[p + 1]`` and fragments ``fragments[p]:fragments[p + 1]``.
+    owner : ndarray of int64
+        The pair of each node.
+    """
+
+    forest: Tree
+    nodes: np.ndarray
+    fragments: np.ndarray
+    owner: np.ndarray
+
+    @property
+    def pairs(self) -> int:
+        """Number of (question, item) pairs."""
+        return len(self.nodes) - 1
+
+
+def lay_out(counts: Sequence[int], branching: int) -> Layout:
+    """Join the hierarchies of pairs whose items have ``counts`` fragments."""
+    forest, nodes = join_trees([build_tree(int(n), branching) for n in counts])
+    fragments = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(np.asarray(counts, dtype=np.int64), out=fragments[1:])
+    return Layout(forest, nodes, fragments, np.repeat(np.arange(len(counts)), np.diff(nodes)))
+
+
+def fragments_kept(layout: Layout, kept: np.ndarray) -> np.ndarray:
+    """Spread kept nodes (bool a node) over the fragments they cover (bool a fragment)."""
+    edges = np.zeros(int(layout.fragments[-1]) + 1, dtype=np.int64)
+    start = layout.fragments[layout.owner[kept]]
+    np.add.at(edges, start + layout.forest.lo[kept], 1)
+    np.add.at(edges, start + layout.forest.hi[kept], -1)
+    return np.cumsum(edges[:-1]) > 0
+
+
+def rank_nodes(layout: Layout, scores: np.ndarray) -> np.ndarray:
+    order = np.lexsort((np.arange(len(scores)), -scores, layout.owner))
+    rank = np.empty(len(scores), dtype=np.int64)
+    rank[order] = np.arange(len(scores))
+    return rank - layout.nodes[layout.owner]

@@ -1,0 +1,20 @@
+"""Whole items: the ceiling of recall and of cost, and a refinement that decides little undone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from canopy.selection.layout import Layout
+
+
+def select_whole(layout: Layout) -> np.ndarray:
+    """The root of each item, as bool a node."""
+    return layout.forest.parent < 0
+
+
+def keep_unsure_whole(layout: Layout, scores: np.ndarray, kept: np.ndarray, margin: float) -> np.ndarray:
+    """The rule's choice, but whole items where no kept node scores ``margin`` above its item's root: a refinement that decides little is undone."""
+    best = np.full(layout.pairs, -np.inf)
+    np.maximum.at(best, layout.owner[kept], scores[kept])
+    unsure = best < scores[layout.nodes[:-1]] + margin
+    return np.where(unsure[layout.owner], select_whole(layout), kept)
