@@ -37,8 +37,9 @@ test: setup  ## The whole test suite, on WORKERS=2 processes of one thread each
 test-fast: setup  ## The suite without tests that start processes or train
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
-lint: setup  ## ruff
+lint: setup  ## ruff and mypy
 	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m mypy
 
 deps: setup  ## Write the code deps of dvc.yaml from the imports
 	@$(BIN)/python -m orchestration.pipeline.code_deps

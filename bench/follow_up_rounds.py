@@ -118,7 +118,7 @@ def main() -> None:
                 for exclude in (False, True):
                     two, one, gain = compare(pool, k, exclude=exclude, stops=stops, split=split)
                     print(f"  {k}+{k} {'stops' if stops else 'asked'}, {'seen left out' if exclude else 'repeats count'}: {two.supporting.mean():.3f} supporting "
-                          f"of {two.retrieved.mean():.1f} retrieved; one round of {2 * k}: {one.supporting.mean():.3f}; difference {gain.difference:+.3f} "
+                          f"of {two.retrieved.mean():.1f} retrieved; one round of {2 * k}: {one.supporting.mean():.3f}; difference {gain.estimate:+.3f} "
                           f"[{gain.low:+.3f}, {gain.high:+.3f}]")
     sys.stdout.flush()
 

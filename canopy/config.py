@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
 from canopy.errors import DataError
 
 NodeMode = Literal["one_pass", "separate"]
+CorpusScope = Literal["unified", "own", "gold"]
+# What is searched, by scope, as tables call it.
+CORPUS_SCOPES: dict[CorpusScope, str] = {
+    "unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 
 
 class _Frozen(BaseModel):
@@ -222,7 +226,7 @@ class Language(_Frozen):
 
 
 class Answers(_Frozen):
-    """The question-answering matrix: systems, corpus settings, seeds, and the loop's k and R (paper: k 10, R 3).
+    """The question-answering matrix: systems, corpus scopes, seeds, and the loop's k and R (paper: k 10, R 3).
 
     ``systems`` empty: all that can run here. ``questions``: at most so many test questions of each benchmark, drawn by the seed (0: all).
     ``evidence_tokens``: the reader's cap (paper: 16k; 64k for video benchmarks). ``models``: what baselines load, by key: a folder or a hub id.
@@ -231,7 +235,9 @@ class Answers(_Frozen):
     """
 
     systems: tuple[str, ...] = ()
-    settings: tuple[Literal["unified", "own", "gold"], ...] = Field(("unified", "own", "gold"), min_length=1)
+    # Earlier versions wrote it `settings`.
+    corpus_scopes: tuple[CorpusScope, ...] = Field(("unified", "own", "gold"), min_length=1,
+                                                   validation_alias=AliasChoices("corpus_scopes", "settings"))
     seeds: tuple[int, ...] = Field((13,), min_length=1)
     questions: int = Field(0, ge=0)
     k: int = Field(10, ge=1)

@@ -88,8 +88,8 @@ def test_another_branching_is_a_store_and_rows_of_the_report(done: tuple[Paths, 
     paths, _ = done
     stores = {p.name: NodeStore.open(p) for p in paths.output("node_embeddings").iterdir() if p.is_dir()}
     assert "f_theta_branching_2" not in stores and stores["f_theta_branching_3"].branching == 3 and stores["f_theta"].branching == 2
-    rows = pq.read_table(paths.output("answers", "one") / "answers.parquet", columns=["system", "variant", "setting"]).to_pylist()
-    assert {(r["system"], r["variant"]) for r in rows if r["setting"] == "unified"} == {("canopy", ""), ("canopy", "B=3"), ("vanilla", "")}
+    rows = pq.read_table(paths.output("answers", "one") / "answers.parquet", columns=["system", "variant", "corpus_scope"]).to_pylist()
+    assert {(r["system"], r["variant"]) for r in rows if r["corpus_scope"] == "unified"} == {("canopy", ""), ("canopy", "B=3"), ("vanilla", "")}
     assert 'id="branching"' in (paths.output("report") / "report.html").read_text("utf-8") and (paths.output("report") / "tables" / "branching-unified.csv").is_file()
 
 

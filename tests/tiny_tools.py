@@ -106,11 +106,11 @@ class Corpus:
     scorers: dict[str, Scorer]
 
     def bench(self, *verdicts: Verdict, answers: Sequence[str] = ("an answer",), aggregate: bool = False, to: tuple[str, ...] = ("text",), k: int = 3,
-              rounds: int = 3, setting: str = "unified", gold: Iterable[tuple[str, Sequence[tuple[str, tuple[int, ...]]]]] = (), **sizes: int) -> Bench:
+              rounds: int = 3, corpus_scope: str = "unified", gold: Iterable[tuple[str, Sequence[tuple[str, tuple[int, ...]]]]] = (), **sizes: int) -> Bench:
         """Fresh roles over the shared corpus."""
         critic, classifier, router, reader = ScriptedCritic(verdicts), FixedClassifier(aggregate), FixedRouter(to), ScriptedReader(answers)
         roles = Roles(critic, classifier, router, reader, "scripted")
-        tools = Tools(self.library, self.searcher, self.scorers, roles, Answers(k=k, rounds=rounds, **sizes), setting, dict(gold))
+        tools = Tools(self.library, self.searcher, self.scorers, roles, Answers(k=k, rounds=rounds, **sizes), corpus_scope, dict(gold))
         return Bench(tools, critic, classifier, router, reader)
 
 

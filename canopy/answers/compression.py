@@ -89,7 +89,7 @@ def list_compressors(scorers: Iterable[str], answers: Answers) -> list[Compresso
 
 
 class Ruler:
-    """Measures what compressors keep of one corpus setting's items; a region's tokens are counted once."""
+    """Measures what compressors keep of one corpus scope's items; a region's tokens are counted once."""
 
     def __init__(self, tools: Tools, gold: AnswerGold, places: Places) -> None:
         self._tools, self._gold, self._places = tools, gold, places
@@ -113,7 +113,7 @@ class Ruler:
         for c, regions in zip(self._compressors, kept, strict=True):
             found = frozenset().union(*(self._places.fragments(r.item_id, range(r.lo, r.hi)) for r in regions))
             parts = [seen[r.item_id, r.lo, r.hi] for r in regions]
-            rows.append({"question_id": question.id, "setting": tools.setting, "compressor": c.name, "scorer": c.scorer, "size": c.size,
+            rows.append({"question_id": question.id, "corpus_scope": tools.corpus_scope, "compressor": c.name, "scorer": c.scorer, "size": c.size,
                          "tokens": sum(t for t, _ in parts), "gold_recall": self._gold.recall(question.id, found),
                          "answer_in_evidence": float(any(s for _, s in parts)) if stated else None})
         return rows
@@ -144,12 +144,12 @@ class Ruler:
 
 def measure_compression(tools: Sequence[Tools], questions: Sequence[Question], gold: AnswerGold, places: Places, *, resamples: int, seed: int,
                         confidence: float) -> dict[str, Any]:
-    """What ``compression.json`` holds: ``curves`` (`summarise_points`) and ``equal_tokens`` (`compare_at_equal_tokens`), of every corpus setting.
+    """What ``compression.json`` holds: ``curves`` (`summarise_points`) and ``equal_tokens`` (`compare_at_equal_tokens`), of every corpus scope.
 
     Parameters
     ----------
     tools : sequence of Tools
-        One a corpus setting; each one's own reader counts the tokens.
+        One a corpus scope; each one's own reader counts the tokens.
     """
     rows: list[dict[str, Any]] = []
     with progress("compression alone", len(tools) * len(questions), "questions") as advance:
@@ -166,25 +166,25 @@ Key = tuple[str, str, float]  # compressor, scorer, size
 
 
 def group_points(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[Key, dict[str, Mapping[str, Any]]]]:
-    """Rows by setting, by compressor of one scorer and size (no size: -1), by question."""
+    """Rows by corpus scope, by compressor of one scorer and size (no size: -1), by question."""
     out: dict[str, dict[Key, dict[str, Mapping[str, Any]]]] = {}
     for r in rows:
         size = -1.0 if r["size"] is None or math.isnan(r["size"]) else float(r["size"])
-        out.setdefault(r["setting"], {}).setdefault((r["compressor"], r["scorer"], size), {})[r["question_id"]] = r
+        out.setdefault(r["corpus_scope"], {}).setdefault((r["compressor"], r["scorer"], size), {})[r["question_id"]] = r
     return out
 
 
 def summarise_points(rows: Iterable[Mapping[str, Any]], *, resamples: int, seed: int, confidence: float) -> list[dict[str, Any]]:
     """The curves: a row a compressor and size with its mean tokens and its measures, each with an interval."""
     out = []
-    for setting, points in group_points(rows).items():
+    for corpus_scope, points in group_points(rows).items():
         for (name, scorer, size), of in points.items():
-            row: dict[str, Any] = {"setting": setting, "compressor": name, "scorer": scorer, "size": None if size < 0 else size, "questions": len(of)}
+            row: dict[str, Any] = {"corpus_scope": corpus_scope, "compressor": name, "scorer": scorer, "size": None if size < 0 else size, "questions": len(of)}
             for m in ("tokens", *MEASURES):
                 values = [of[q][m] for q in sorted(of)]
                 defined = np.array([v is not None for v in values], dtype=np.float64)
                 i = ratio_intervals([(np.array([float(v or 0) for v in values]), defined)], resamples, seed, confidence)[0]
-                row |= {m: _number(i.difference), f"{m}_low": _number(i.low), f"{m}_high": _number(i.high)}
+                row |= {m: _number(i.estimate), f"{m}_low": _number(i.low), f"{m}_high": _number(i.high)}
             out.append(row)
     return out
 
@@ -210,7 +210,7 @@ def compare_at_equal_tokens(rows: Iterable[Mapping[str, Any]], references: Seque
         everything, which is a poorer compressor than the one it is named after.
     """
     out = []
-    for setting, points in group_points(rows).items():
+    for corpus_scope, points in group_points(rows).items():
         ends = [k for k in points if k[0] in ("none", "whole")]
         families: dict[tuple[str, str], list[Key]] = {}
         for k in points:
@@ -226,7 +226,7 @@ def compare_at_equal_tokens(rows: Iterable[Mapping[str, Any]], references: Seque
                     held = _against(points, reference, keys, ends, measure, resamples, seed, confidence)
                     if held is not None:
                         said = reference[0] + (f" {reference[2]:g}" if reference[2] >= 0 else "")
-                        out.append({"setting": setting, "reference": said, "compressor": family[0], "scorer": family[1], "measure": measure, **held})
+                        out.append({"corpus_scope": corpus_scope, "reference": said, "compressor": family[0], "scorer": family[1], "measure": measure, **held})
     return out
 
 
@@ -252,7 +252,7 @@ def _against(points: Mapping[Key, Mapping[str, Mapping[str, Any]]], reference: K
     difference: Interval = interval_of(float(ours - theirs), drawn[0] - drawn[1], confidence)
     lengths = columns[:, 0::2].mean(axis=0)
     own = lengths[1:1 + len(sizes)]
-    return {"questions": len(ids), "tokens": float(lengths[0]), "reached": bool(own.min() <= lengths[0] <= own.max()), "ours": float(ours), "theirs": float(theirs), "difference": difference.difference,
+    return {"questions": len(ids), "tokens": float(lengths[0]), "reached": bool(own.min() <= lengths[0] <= own.max()), "ours": float(ours), "theirs": float(theirs), "difference": difference.estimate,
             "low": difference.low, "high": difference.high}
 
 

@@ -63,7 +63,7 @@ class AnswerGold:
     fragments, items : mapping
         Question to its alternatives (by group), each the fragments, or items, that retrieval should find, as `Places` names them.
     given : mapping
-        Question to (item, fragments) of its best-annotated group, as annotated: what the setting "gold items given" gives. Best is the group with the
+        Question to (item, fragments) of its best-annotated group, as annotated: what the corpus_scope "gold items given" gives. Best is the group with the
         largest share of located rows, of those the one with the lowest number.
     stated : frozenset of str
         Questions of which some gold item states an accepted answer; of questions without gold, those whose answers could be stated. Only for these can

@@ -1,4 +1,4 @@
-"""The matrix of answers: readers x systems x corpus settings x variants x questions, each answered once, in an order that does not matter."""
+"""The matrix of answers: readers x systems x corpus scopes x variants x questions, each answered once, in an order that does not matter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from canopy.embeddings.store import BRANCHING
 from canopy.pipelines.base import System, SystemSpec
 
 T = TypeVar("T")
-SETTINGS = ("unified", "own", "gold")
 # Systems that differ from another only in how they search. With the items given they would be that other one, or search for nothing.
 SEARCHERS = frozenset({"no-retrieval", "universal-rag", "ircot", "canopy-routed", "canopy-no-iteration", "canopy-exclude-seen", "canopy-min-gain",
                        "canopy-critic-memory"})
@@ -24,7 +23,7 @@ TURNS, IN_A_ROW = 3, 8  # see `do_until_done`
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run over all questions: a system of one size, with one reader, over one corpus setting.
+    """One run over all questions: a system of one size, with one reader, over one corpus scope.
 
     ``seeds``: for which its answers hold: all of them at once where nothing is drawn while answering, else one. ``answers``: the sizes it was made with.
     ``made_with``: names the reader's language model and how it is asked; empty where there is none.
@@ -33,7 +32,7 @@ class Cell:
     reader: str
     seeds: tuple[int, ...]
     spec: SystemSpec
-    setting: str
+    corpus_scope: str
     variant: str
     system: System
     answers: Answers
@@ -43,32 +42,32 @@ class Cell:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns that say which run a row is of."""
-        return {"reader": self.reader, "system": self.spec.name, "setting": self.setting, "variant": self.variant}
+        return {"reader": self.reader, "system": self.spec.name, "corpus_scope": self.corpus_scope, "variant": self.variant}
 
     @property
     def sizes(self) -> dict[str, int]:
         """k and R as the system has them: 0 items where it retrieves none, one round where it has no loop or the items are given."""
-        return {"k": int(getattr(self.system, "k", 0)), "rounds_limit": int(getattr(self.system, "rounds", 1)) if self.setting != "gold" else 1}
+        return {"k": int(getattr(self.system, "k", 0)), "rounds_limit": int(getattr(self.system, "rounds", 1)) if self.corpus_scope != "gold" else 1}
 
     def key(self, question_id: str) -> tuple[str, ...]:
         """What names an answer in the journal."""
-        return self.reader, self.made_with, str(self.seeds[0]) if self.drawn else "", self.spec.name, self.setting, self.variant, question_id
+        return self.reader, self.made_with, str(self.seeds[0]) if self.drawn else "", self.spec.name, self.corpus_scope, self.variant, question_id
 
 
-def settings_of(spec: SystemSpec, settings: Sequence[str]) -> list[str]:
-    """The corpus settings that a system is run in: oracles where the items are given, systems that are about searching where there is something to search."""
+def scopes_of(spec: SystemSpec, settings: Sequence[str]) -> list[str]:
+    """The corpus scopes that a system is run in: oracles where the items are given, systems that are about searching where there is something to search."""
     if spec.needs.gold:
         return [s for s in settings if s == "gold"]
     return [s for s in settings if s != "gold" or spec.name not in SEARCHERS]
 
 
-def variants_of(spec: SystemSpec, setting: str, answers: Answers, scorers: Collection[str] = ()) -> Iterator[tuple[str, System, Answers]]:
+def variants_of(spec: SystemSpec, corpus_scope: str, answers: Answers, scorers: Collection[str] = ()) -> Iterator[tuple[str, System, Answers]]:
     """A system's sizes: its own under the empty name, then k, R, B and its budgets as params.yaml sweeps them; k and R mean nothing where items are given.
 
     ``scorers``: the node scores there are; those of another B (``store.branchings``) make a row each.
     """
     yield "", spec.make(answers), answers
-    searched = setting != "gold"
+    searched = corpus_scope != "gold"
     for k in answers.sweep_k if searched and spec.name in SWEEP_K else ():
         changed = answers.model_copy(update={"k": k})
         yield f"k={k}", spec.make(changed), changed
@@ -95,8 +94,8 @@ def plan(specs: Sequence[SystemSpec], reader: str, settings: Sequence[str], answ
         See `Cell`.
     """
     by_seed = [(s,) for s in dict.fromkeys(answers.seeds)] if drawn else [tuple(dict.fromkeys(answers.seeds))]
-    return [Cell(reader, seeds, spec, setting, variant, system, sized, drawn, made_with) for spec in specs for setting in settings_of(spec, settings)
-            for variant, system, sized in variants_of(spec, setting, answers, scorers) for seeds in by_seed]
+    return [Cell(reader, seeds, spec, corpus_scope, variant, system, sized, drawn, made_with) for spec in specs for corpus_scope in scopes_of(spec, settings)
+            for variant, system, sized in variants_of(spec, corpus_scope, answers, scorers) for seeds in by_seed]
 
 
 def do_all(tasks: Sequence[T], do: Callable[[T], None], workers: int) -> None:

@@ -29,7 +29,7 @@ METRICS = ("em", "f1", "accuracy", "sp_em", "sp_f1", "sp_precision", "sp_recall"
            "passage_em", "passage_f1", "scale_right")
 _OUTCOMES = ("refinable", "kept", "split", "pruned")
 _REGION = [("item_id", pa.string()), ("lo", pa.int32()), ("hi", pa.int32()), ("score", pa.float64()), ("depth", pa.int32())]
-CELL = [("reader", pa.string()), ("system", pa.string()), ("setting", pa.string()), ("variant", pa.string())]
+CELL = [("reader", pa.string()), ("system", pa.string()), ("corpus_scope", pa.string()), ("variant", pa.string())]
 ANSWER_SCHEMA = pa.schema([
     ("question_id", pa.string()), *CELL, ("seed", pa.int32()), ("k", pa.int32()), ("rounds_limit", pa.int32()), ("prediction", pa.string()),
     *((m, pa.float64()) for m in METRICS), ("tokens", pa.int64()), ("whole_tokens", pa.int64()),

@@ -35,7 +35,7 @@ class Run:
     wanted : list of SystemSpec
         Those that params.yaml names, or all; ``obstacles`` says by reader and system what keeps one from running.
     searched : list of str
-        The corpus settings that are run; where a benchmark's own corpus is all there is, ``own`` is not among them, since its rows are those of ``unified``.
+        The corpus scopes that are run; where a benchmark's own corpus is all there is, ``own`` is not among them, since its rows are those of ``unified``.
     """
 
     config: Config
@@ -54,7 +54,7 @@ class Run:
     @property
     def copies_own(self) -> bool:
         """Whether the rows of ``unified`` are those of ``own`` too."""
-        return "own" in self.config.answers.settings and "own" not in self.searched
+        return "own" in self.config.answers.corpus_scopes and "own" not in self.searched
 
     def questions(self, cell: Cell) -> list[Question]:
         """The questions that a cell answers, in the benchmark's order."""
@@ -76,9 +76,9 @@ class Run:
             return {"row": self.keeper.measure(question, result, tools, trace), "seconds": seconds}
         except CanopyError as e:
             kind = next(k for k in (ServerError, DataError, CanopyError) if isinstance(e, k))
-            raise kind(f"answers@{self.benchmark}: {cell.spec.name} ({cell.setting}) stopped at question {question.id}: {e}") from e
+            raise kind(f"answers@{self.benchmark}: {cell.spec.name} ({cell.corpus_scope}) stopped at question {question.id}: {e}") from e
         except Exception as e:
-            e.add_note(f"{cell.spec.name} ({cell.setting}) on question {question.id}")
+            e.add_note(f"{cell.spec.name} ({cell.corpus_scope}) on question {question.id}")
             raise
 
 
@@ -95,12 +95,12 @@ def prepare_run(config: Config, paths: Paths, benchmark: str) -> Run:
     bench = open_workbench(config, paths, benchmark)
     readers = connect_readers(config, paths, bench.f0)
     obstacles = {name: {s.name: find_obstacles(s, bench.situation(r.kind == "llm")) for s in wanted} for name, r in readers.items()}
-    searched = [s for s in settings.settings if s != "own" or not (bench.same_corpus and "unified" in settings.settings)]
+    searched = [s for s in settings.corpus_scopes if s != "own" or not (bench.same_corpus and "unified" in settings.corpus_scopes)]
     cells = [c for r in readers.values() for c in plan([s for s in wanted if not obstacles[r.name][s.name]], r.name, searched, settings, drawn=r.drawn,
                                                     scorers=list(bench.scorers), made_with=r.made_with)]
     by_seed = sample_by_seed([q.id for q in bench.questions], settings.seeds,
                              (lambda seed: [q.id for q in draw(bench.questions, settings.questions, seed)]) if settings.questions else None)
     adapter = config.benchmarks[benchmark].adapter
     metric = official_metric(adapter)
-    tools = {id(c): bench.tools(c.setting, readers[c.reader].roles(c.seeds), c.answers) for c in cells}
+    tools = {id(c): bench.tools(c.corpus_scope, readers[c.reader].roles(c.seeds), c.answers) for c in cells}
     return Run(config, benchmark, bench, readers, wanted, obstacles, searched, cells, by_seed, metric, Scorekeeper(metric, bench.gold, bench.places, adapter in FACTS), tools)

@@ -23,7 +23,7 @@ class Line:
     """One system's row: means with intervals by measure, and the difference in the first official measure to the reference."""
 
     reader: str
-    setting: str
+    corpus_scope: str
     system: str
     variant: str
     questions: int
@@ -35,7 +35,7 @@ class Line:
 def columns_read(primary: Sequence[str]) -> list[str]:
     """The columns of answers.parquet that `compare_systems` looks at."""
     pooled = {c for pair in POOLED.values() for c in pair}
-    return ["question_id", "reader", "setting", "system", "variant", *dict.fromkeys((*primary, *(m for m in BESIDE if m not in POOLED), *sorted(pooled)))]
+    return ["question_id", "reader", "corpus_scope", "system", "variant", *dict.fromkeys((*primary, *(m for m in BESIDE if m not in POOLED), *sorted(pooled)))]
 
 
 def values_of(rows: Sequence[Mapping[str, Any]], measure: str) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +49,7 @@ def values_of(rows: Sequence[Mapping[str, Any]], measure: str) -> tuple[np.ndarr
 
 
 def compare_systems(rows: Sequence[Mapping[str, Any]], primary: Sequence[str], *, resamples: int, seed: int, confidence: float) -> list[Line]:
-    """A line for every (reader, setting, system, variant), in the order of the rows.
+    """A line for every (reader, corpus_scope, system, variant), in the order of the rows.
 
     Parameters
     ----------
@@ -60,23 +60,23 @@ def compare_systems(rows: Sequence[Mapping[str, Any]], primary: Sequence[str], *
 
     Notes
     -----
-    The question ids are the same for all systems of a setting and are resampled once: equal seed and number of questions draw equal questions.
+    The question ids are the same for all systems of a corpus scope and are resampled once: equal seed and number of questions draw equal questions.
     """
     cells: dict[tuple[str, str, str, str], dict[str, Mapping[str, Any]]] = {}
     for r in rows:
-        cells.setdefault((r["reader"], r["setting"], r["system"], r["variant"]), {}).setdefault(r["question_id"], r)
+        cells.setdefault((r["reader"], r["corpus_scope"], r["system"], r["variant"]), {}).setdefault(r["question_id"], r)
     lines = []
-    for (reader, setting, system, variant), held in cells.items():
+    for (reader, corpus_scope, system, variant), held in cells.items():
         ids = sorted(held)
         mine = [held[i] for i in ids]
         measures = [*primary, *BESIDE]
         intervals = ratio_intervals([values_of(mine, m) for m in measures], resamples, seed, confidence)
-        reference = next((n for n in REFERENCES.get(setting, REFERENCES[""]) if (reader, setting, n, "") in cells), "")
+        reference = next((n for n in REFERENCES.get(corpus_scope, REFERENCES[""]) if (reader, corpus_scope, n, "") in cells), "")
         difference = None
         if reference and (system, variant) != (reference, ""):
-            theirs = cells[reader, setting, reference, ""]
+            theirs = cells[reader, corpus_scope, reference, ""]
             difference = difference_of(mine, [theirs.get(i, {}) for i in ids], primary[0], resamples, seed, confidence)
-        lines.append(Line(reader, setting, system, variant, len(ids), dict(zip(measures, intervals, strict=True)), reference, difference))
+        lines.append(Line(reader, corpus_scope, system, variant, len(ids), dict(zip(measures, intervals, strict=True)), reference, difference))
     return lines
 
 
@@ -94,13 +94,13 @@ def flat(lines: Sequence[Line], primary: Sequence[str]) -> list[dict[str, Any]]:
 
     out = []
     for line in lines:
-        row: dict[str, Any] = {"setting": line.setting, "system": line.system + (f" {line.variant}" if line.variant else ""), "questions": line.questions}
+        row: dict[str, Any] = {"corpus_scope": line.corpus_scope, "system": line.system + (f" {line.variant}" if line.variant else ""), "questions": line.questions}
         for m in (*primary, *BESIDE):
-            row[m] = number(line.values[m].difference)
+            row[m] = number(line.values[m].estimate)
             if m in (*primary, "gold_recall", "answer_in_evidence", "tokens"):
                 row[f"{m}_low"], row[f"{m}_high"] = number(line.values[m].low), number(line.values[m].high)
         row["difference_to"] = line.reference if line.difference else ""
-        for end in ("difference", "low", "high"):
-            row["difference" if end == "difference" else f"difference_{end}"] = number(getattr(line.difference, end)) if line.difference else None
+        for end, column in (("estimate", "difference"), ("low", "difference_low"), ("high", "difference_high")):
+            row[column] = number(getattr(line.difference, end)) if line.difference else None
         out.append(row)
     return out

@@ -17,7 +17,7 @@ from canopy.pipelines.tools import Searcher
 COLD_QUESTIONS = 3  # enough for a mean; every one of them encodes all nodes of k items
 
 
-def time_retrieval(bench: Workbench, setting: str, k: int, branching: int, segment_seconds: float) -> dict[str, float]:
+def time_retrieval(bench: Workbench, corpus_scope: str, k: int, branching: int, segment_seconds: float) -> dict[str, float]:
     """Mean seconds a question of each step of retrieval and refinement, over the first few test questions, on one thread.
 
     Returns
@@ -27,7 +27,7 @@ def time_retrieval(bench: Workbench, setting: str, k: int, branching: int, segme
         stored. ``node_scores_cached``: their scores out of the node store. ``nodes``: how many there are. ``questions``: over how many it is the mean.
     """
     questions = bench.questions[:COLD_QUESTIONS]
-    searcher: Searcher = bench.searchers[setting]
+    searcher: Searcher = bench.searchers[corpus_scope]
     spent: dict[str, list[float]] = defaultdict(list)
     for q in questions:
         started = time.perf_counter()
@@ -49,7 +49,7 @@ def time_retrieval(bench: Workbench, setting: str, k: int, branching: int, segme
 
 
 def summarise_seconds(rows: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Latency by (reader, setting, system, variant): mean, median and 95th percentile of all, and the mean of each activity and role.
+    """Latency by (reader, corpus_scope, system, variant): mean, median and 95th percentile of all, and the mean of each activity and role.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ def summarise_seconds(rows: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]
     """
     held: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for columns, seconds in rows:
-        held.setdefault(tuple(columns[c] for c in ("reader", "setting", "system", "variant")), []).append(seconds)
+        held.setdefault(tuple(columns[c] for c in ("reader", "corpus_scope", "system", "variant")), []).append(seconds)
     out = []
     for key, all_seconds in held.items():
         total = np.array([s["total"] for s in all_seconds])
-        out.append({**dict(zip(("reader", "setting", "system", "variant"), key, strict=True)), "answers": len(total), "mean": float(total.mean()),
+        out.append({**dict(zip(("reader", "corpus_scope", "system", "variant"), key, strict=True)), "answers": len(total), "mean": float(total.mean()),
                     "median": float(np.median(total)), "p95": float(np.percentile(total, 95)),
                     "activities": _means([s["activities"] for s in all_seconds]), "roles": _means([s["roles"] for s in all_seconds]),
                     "answers_from_cached_calls": sum(bool(s["cached_calls"]) for s in all_seconds)})

@@ -1,4 +1,4 @@
-"""Opens what systems answer with: the corpus, the index, the node scores and the roles, for each corpus setting of one benchmark."""
+"""Opens what systems answer with: the corpus, the index, the node scores and the roles, for each corpus scope of one benchmark."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Workbench:
     questions : list of Question
         The test questions, in the benchmark's order.
     searchers : mapping
-        Corpus setting to its search.
+        Corpus scope to its search.
     same_corpus : bool
         Whether the benchmark's own corpus is all there is, so that ``unified`` and ``own`` are one.
     """
@@ -105,9 +105,9 @@ class Workbench:
         """What systems can count on."""
         return Situation(language_model, self.models, self.settings.models, frozenset(self.scorers), bool(self.gold.given))
 
-    def tools(self, setting: str, roles: Roles, answers: Answers) -> Tools:
-        """The tools of one corpus setting. ``answers``: with the sizes of the variant that is run."""
-        return Tools(self.library, self.searchers[setting], self.scorers, roles, answers, setting, self.gold.given, self.adapters, self.models)
+    def tools(self, corpus_scope: str, roles: Roles, answers: Answers) -> Tools:
+        """The tools of one corpus scope. ``answers``: with the sizes of the variant that is run."""
+        return Tools(self.library, self.searchers[corpus_scope], self.scorers, roles, answers, corpus_scope, self.gold.given, self.adapters, self.models)
 
 
 def read_test_questions(paths: Paths, benchmark: str) -> list[Question]:

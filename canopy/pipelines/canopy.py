@@ -53,13 +53,13 @@ class Canopy:
         """Answer one question.
 
         The critic is asked after every round but the last, at most R - 1 times; the table classifier at most once, when the first table turns up. With
-        the question's items given (setting ``gold``) there is one round.
+        the question's items given (corpus scope ``gold``) there is one round.
         """
         state = _State(memory=Memory() if self.options.critic_memory else None)
         available = tools.searcher.modalities
         modalities = tools.roles.router.route(question.question, available, trace) if self.routed else None
         query = question.question
-        last = 1 if tools.setting == "gold" else self.rounds
+        last = 1 if tools.corpus_scope == "gold" else self.rounds
         for number in range(1, last + 1):
             self._round(question, query, modalities, state, tools, trace)
             if number == last:

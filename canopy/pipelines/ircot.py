@@ -43,7 +43,7 @@ class IrCot:
         seen: list[str] = []
         rounds = [self._retrieve(question, question.question, seen, tools, trace)]
         thoughts: list[str] = []
-        while tools.setting != "gold":
+        while tools.corpus_scope != "gold":
             thought = self._think(question, self._context(question, rounds, tools), thoughts, tools, trace)
             if not thought:
                 break

@@ -69,9 +69,9 @@ class S2gRag:
         notes: Counter[str] = Counter()
         rounds: list[Round] = []
         seen: dict[str, None] = {}
-        for number in range(1, 2 if tools.setting == "gold" else self.rounds + 1):
+        for number in range(1, 2 if tools.corpus_scope == "gold" else self.rounds + 1):
             gaps: list[str] = []
-            if tools.setting != "gold":
+            if tools.corpus_scope != "gold":
                 sufficient, gaps = self._judge(question, rounds, tools, trace, notes)
                 if sufficient and number > 1:
                     break

@@ -72,14 +72,14 @@ class Library:
 
 
 class Searcher:
-    """Exact search by f0 over the items of one corpus setting.
+    """Exact search by f0 over the items of one corpus scope.
 
     Parameters
     ----------
     encode : callable
         Texts to f0's unit vectors, float32, shape (texts, dimension); the vectors of repeated queries are kept.
     allowed : ndarray of bool or None
-        Rows of the index that this setting may find (a benchmark's own corpus); None: all.
+        Rows of the index that this corpus_scope may find (a benchmark's own corpus); None: all.
     modality : ndarray of str
         Modality of each row.
     """
@@ -92,7 +92,7 @@ class Searcher:
 
     @property
     def modalities(self) -> list[str]:
-        """Modalities that this setting has items of, in a fixed order."""
+        """Modalities that this corpus scope has items of, in a fixed order."""
         seen = self._modality if self._allowed is None else self._modality[self._allowed]
         return sorted(set(seen.tolist()))
 
@@ -152,7 +152,7 @@ class Scorer:
 class Tools:
     """All that a system may use. ``gold`` (question id to (item id, fragments) of its best-annotated group) is for oracles and measuring only.
 
-    ``setting`` says what is searched: ``unified`` (all benchmarks' items), ``own`` (this benchmark's), ``gold`` (nothing is searched: each
+    ``corpus_scope`` says what is searched: ``unified`` (all benchmarks' items), ``own`` (this benchmark's), ``gold`` (nothing is searched: each
     question's annotated items are given, and ``find`` returns them). ``adapters``: benchmark to the adapter that reads it.
     """
 
@@ -161,15 +161,15 @@ class Tools:
     scorers: Mapping[str, Scorer]
     roles: Roles
     answers: Answers
-    setting: str = "unified"
+    corpus_scope: str = "unified"
     gold: Mapping[str, Sequence[tuple[str, tuple[int, ...]]]] = field(default_factory=dict)
     adapters: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
 
     def find(self, question_id: str, query: str, k: int, trace: Trace, *, modalities: Collection[str] | None = None,
              exclude: Collection[str] = ()) -> list[tuple[str, float]]:
-        """Search, or under the ``gold`` setting the question's annotated items (once: follow-ups find nothing new)."""
-        if self.setting == "gold":
+        """Search, or under the corpus scope ``gold`` the question's annotated items (once: follow-ups find nothing new)."""
+        if self.corpus_scope == "gold":
             given = dict.fromkeys(i for i, _ in self.gold.get(question_id, ()))
             return [(i, 0.0) for i in given if i not in exclude and (modalities is None or self.library.item(i).modality in modalities)]
         return self.searcher.search(query, k, trace, modalities=modalities, exclude=exclude)

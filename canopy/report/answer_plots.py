@@ -42,9 +42,9 @@ def style_of(system: str) -> tuple[str, str]:
 
 
 def _point(ax: Any, x: Interval, y: Interval, color: str, marker: str, label: str) -> None:
-    ax.plot([x.low, x.high], [y.difference] * 2, color=color, linewidth=1.1, alpha=0.8)
-    ax.plot([x.difference] * 2, [y.low, y.high], color=color, linewidth=1.1, alpha=0.8)
-    ax.plot([x.difference], [y.difference], marker, color=color, markersize=11 if marker == "*" else 7, label=label, linestyle="none", zorder=4)
+    ax.plot([x.low, x.high], [y.estimate] * 2, color=color, linewidth=1.1, alpha=0.8)
+    ax.plot([x.estimate] * 2, [y.low, y.high], color=color, linewidth=1.1, alpha=0.8)
+    ax.plot([x.estimate], [y.estimate], marker, color=color, markersize=11 if marker == "*" else 7, label=label, linestyle="none", zorder=4)
 
 
 def panels_of(group: Group, names: Sequence[Name], measures: Sequence[str]) -> list[str]:
@@ -64,7 +64,7 @@ def tokens_plot(view: View, group: Group, names: Sequence[Name], measures: Seque
     panels = panels_of(group, names, measures)
     if not panels:
         return ""
-    title = file_name(figure, view.setting + view.suffix, group.answered.name)
+    title = file_name(figure, view.corpus_scope + view.suffix, group.answered.name)
     with figure_of(5.2, 2.9 * len(panels) + 0.9, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing, grid):
         for ax, measure in zip(grid[:, 0], panels, strict=True):
             for system in dict.fromkeys(s for s, _ in names):
@@ -80,12 +80,12 @@ def tokens_plot(view: View, group: Group, names: Sequence[Name], measures: Seque
 
 def _system(ax: Any, group: Group, names: Sequence[Name], measure: str, color: str, marker: str) -> None:
     shown = [(n, x, y) for n in names if (x := group.value(n, "tokens")) is not None and (y := group.value(n, measure)) is not None]
-    sizes = sorted((s for s in shown if s[0][1]), key=lambda s: s[1].difference)
+    sizes = sorted((s for s in shown if s[0][1]), key=lambda s: s[1].estimate)
     if sizes:
-        ax.plot([x.difference for _, x, _ in sizes], [y.difference for *_, y in sizes], "o-", color=color, markersize=4, linewidth=1.5, alpha=0.9,
+        ax.plot([x.estimate for _, x, _ in sizes], [y.estimate for *_, y in sizes], "o-", color=color, markersize=4, linewidth=1.5, alpha=0.9,
                 label=sizes[0][0][0] if all(n[1] for n, *_ in shown) else None)
         for (_, variant), x, y in sizes:
-            ax.annotate(variant.partition("=")[2], (x.difference, y.difference), xytext=(5, -10), textcoords="offset points", fontsize=8, color=color)
+            ax.annotate(variant.partition("=")[2], (x.estimate, y.estimate), xytext=(5, -10), textcoords="offset points", fontsize=8, color=color)
     for (system, variant), x, y in shown:
         if not variant:
             _point(ax, x, y, color, marker, system)
@@ -112,10 +112,10 @@ def flat_plot(view: View, group: Group, measures: Sequence[str]) -> str:
                 points = [(n[0].removeprefix(prefix), group.value(n, "tokens"), group.value(n, measure)) for n in flat if n[0].startswith(prefix)]
                 points = [p for p in points if p[1] is not None and p[2] is not None]
                 color, _ = style_of(prefix)
-                ax.plot([x.difference for _, x, _ in points], [y.difference for *_, y in points], "o-", color=color, markersize=5, linewidth=1.5, label=label)
+                ax.plot([x.estimate for _, x, _ in points], [y.estimate for *_, y in points], "o-", color=color, markersize=5, linewidth=1.5, label=label)
                 for m, x, y in points:
-                    ax.annotate(m, (x.difference, y.difference), xytext=(5, -10 if prefix == FLAT_M else 5), textcoords="offset points", fontsize=8, color=color)
-            for name in (("canopy-no-iteration", "") if view.setting != "gold" else CANOPY, ("canopy-lookahead", "") if view.setting == "gold" else CANOPY,
+                    ax.annotate(m, (x.estimate, y.estimate), xytext=(5, -10 if prefix == FLAT_M else 5), textcoords="offset points", fontsize=8, color=color)
+            for name in (("canopy-no-iteration", "") if view.corpus_scope != "gold" else CANOPY, ("canopy-lookahead", "") if view.corpus_scope == "gold" else CANOPY,
                          ("flat-near-best", ""), ("vanilla", ""), ("gold-span", "")):
                 x, y = group.value(name, "tokens"), group.value(name, measure)
                 if x is not None and y is not None:
@@ -126,7 +126,7 @@ def flat_plot(view: View, group: Group, measures: Sequence[str]) -> str:
         grid[-1, 0].set_xlabel("tokens a question, in the reader's tokens")
         handles = dict(zip(*reversed(_legend(grid[:, 0])), strict=True))
         drawing.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
-        return svg_of(drawing, file_name("flat-m", view.setting + view.suffix, group.answered.name))
+        return svg_of(drawing, file_name("flat-m", view.corpus_scope + view.suffix, group.answered.name))
 
 
 def sizes_plot(view: View, group: Group, systems: Sequence[str], prefix: str, measures: Sequence[str], label: str) -> str:
@@ -143,7 +143,7 @@ def sizes_plot(view: View, group: Group, systems: Sequence[str], prefix: str, me
                 held = [(float(n[1].partition("=")[2]), v) for n in names if (v := group.value(n, measure)) is not None]
                 x = np.array([size for size, _ in held])
                 ax.fill_between(x, [v.low for _, v in held], [v.high for _, v in held], color=color, alpha=0.15, linewidth=0)
-                ax.plot(x, [v.difference for _, v in held], f"{marker}-", color=color, linewidth=1.8, markersize=5, label=system)
+                ax.plot(x, [v.estimate for _, v in held], f"{marker}-", color=color, linewidth=1.8, markersize=5, label=system)
                 ax.set_xticks(sorted({*x.tolist(), *(t for t in ax.get_xticks() if t in x)}))
             if measure != "tokens":
                 percent_axis(ax.yaxis)
@@ -151,16 +151,16 @@ def sizes_plot(view: View, group: Group, systems: Sequence[str], prefix: str, me
         grid[-1, 0].set_xlabel(label)
         handles, labels = _legend(grid[:, 0])
         drawing.legend(handles, labels, loc="outside upper right", ncols=3)
-        return svg_of(drawing, file_name(f"by-{prefix.rstrip('=')}", view.setting + view.suffix, group.answered.name))
+        return svg_of(drawing, file_name(f"by-{prefix.rstrip('=')}", view.corpus_scope + view.suffix, group.answered.name))
 
 
 def decided_plot(view: View, group: Group, systems: Sequence[str]) -> str:
     """What became of the retrieved items, by modality: kept whole, split without loss, or pruned; empty where none of the systems ran."""
     found = group.answered.outcomes
-    mine = found[(found["reader"] == view.reader) & (found["setting"] == view.setting) & found["system"].isin(systems)]
+    mine = found[(found["reader"] == view.reader) & (found["corpus_scope"] == view.corpus_scope) & found["system"].isin(systems)]
     rows = [(modality, system, _counts(mine, modality, system)) for modality in sorted(set(mine["modality"])) for system in systems]
     rows = [r for r in rows if sum(r[2])]
-    return shares_plot(rows, ("kept whole", "split, nothing lost", "pruned"), "retrieved items", file_name("decided", view.setting + view.suffix, group.answered.name)) if rows else ""
+    return shares_plot(rows, ("kept whole", "split, nothing lost", "pruned"), "retrieved items", file_name("decided", view.corpus_scope + view.suffix, group.answered.name)) if rows else ""
 
 
 def _counts(rows: pd.DataFrame, modality: str, system: str) -> list[int]:
@@ -182,7 +182,7 @@ def selection_plot(view: View, group: Group, names: Sequence[Name], measures: Se
                     continue
                 color, marker = style_of(name[0])
                 ax.plot([v.low, v.high], [y, y], color=color, linewidth=1.4)
-                ax.plot([v.difference], [y], marker, color=color, markersize=9 if marker == "*" else 6)
+                ax.plot([v.estimate], [y], marker, color=color, markersize=9 if marker == "*" else 6)
             if measure != "tokens":
                 percent_axis(ax.xaxis)
             ax.xaxis.get_major_locator().set_params(nbins=4)
@@ -190,4 +190,4 @@ def selection_plot(view: View, group: Group, names: Sequence[Name], measures: Se
             ax.grid(axis="y", color=GRID, linewidth=0.4)
         grid[0, 0].set_yticks(range(len(names)), [n[0] for n in names])
         grid[0, 0].set_ylim(len(names) - 0.5, -0.5)
-        return svg_of(figure, file_name("selection", view.setting + view.suffix, group.answered.name))
+        return svg_of(figure, file_name("selection", view.corpus_scope + view.suffix, group.answered.name))

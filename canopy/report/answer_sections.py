@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from canopy.config import CORPUS_SCOPES
 from canopy.report import answer_plots as plots
 from canopy.report.answer_tables import (
     CANOPY,
@@ -16,7 +17,7 @@ from canopy.report.answer_tables import (
     systems_table,
     variants,
 )
-from canopy.report.answered import CORPORA, MAIN, Answered, Group, Name, View
+from canopy.report.answered import MAIN, Answered, Group, Name, View
 from canopy.report.drawing import file_name
 from canopy.report.option_tables import COMPONENTS, options_table
 from canopy.report.paper import OUT_OF_DOMAIN
@@ -62,11 +63,11 @@ def _tables(views: Sequence[View], make: Callable[[View], Table], settings: Sequ
     """A table of each view that has rows; its corpus, and who read where there are several, in its title."""
     several = len({v.reader for v in views}) > 1
     made = []
-    for setting in settings:
-        for view in (v for v in views if v.setting == setting):
+    for corpus_scope in settings:
+        for view in (v for v in views if v.corpus_scope == corpus_scope):
             table = make(view)
             if table.rows:
-                table.title += f", {CORPORA[setting]}" + (f", read by {view.reader}" if several else "")
+                table.title += f", {CORPUS_SCOPES[corpus_scope]}" + (f", read by {view.reader}" if several else "")
                 made.append(table)
     return made
 
@@ -74,11 +75,11 @@ def _tables(views: Sequence[View], make: Callable[[View], Table], settings: Sequ
 def _draw(views: Sequence[View], kind: str, caption: str, make: Callable[[View, Group], str], settings: Sequence[str]) -> list[Drawn]:
     """A figure of every group of the first reader that has anything to show; of the unified and a benchmark's own corpus only the first named."""
     drawn, searched = [], set()
-    for view in (v for s in settings for v in views if v.setting == s and not v.suffix):
+    for view in (v for s in settings for v in views if v.corpus_scope == s and not v.suffix):
         for group in view.groups:
-            if (view.setting == "gold" or group.answered.name not in searched) and (svg := make(view, group)):
-                searched |= {group.answered.name} if view.setting != "gold" else set()
-                drawn.append(Drawn(file_name(kind, view.setting + view.suffix, group.answered.name), f"{group.answered.name}, {CORPORA[view.setting]}:", caption, svg))
+            if (view.corpus_scope == "gold" or group.answered.name not in searched) and (svg := make(view, group)):
+                searched |= {group.answered.name} if view.corpus_scope != "gold" else set()
+                drawn.append(Drawn(file_name(kind, view.corpus_scope + view.suffix, group.answered.name), f"{group.answered.name}, {CORPUS_SCOPES[view.corpus_scope]}:", caption, svg))
     return drawn
 
 
@@ -94,7 +95,7 @@ def _quality(group: Group) -> list[str]:
 
 
 def _main(views: Sequence[View]) -> Section | None:
-    tables = _tables(views, lambda v: systems_table(v, "main", "Main comparison", main_systems, VANILLA, places=("Table 1", "Figure 2") if v.setting == "unified" else (),
+    tables = _tables(views, lambda v: systems_table(v, "main", "Main comparison", main_systems, VANILLA, places=("Table 1", "Figure 2") if v.corpus_scope == "unified" else (),
                                                     beside=("rounds", "calls"), mean=True), ("unified", "own"))
     drawn = _draw(views, "tokens", f"quality against tokens. {_UP}", lambda v, g: plots.tokens_plot(v, g, main_systems(g), _quality(g), "tokens"), ("unified", "own"))
     return _part("main", "Main comparison", ["Every system answers the same test questions. The unified corpus holds the items of all configured benchmarks; a benchmark's own "
@@ -113,7 +114,7 @@ def _options(views: Sequence[View]) -> Section | None:
 
 
 def _selection(views: Sequence[View]) -> Section | None:
-    tables = _tables(views, lambda v: systems_table(v, "selection", "Selection", selection_systems, ("gold-item", ""), places=("Figure 5",) if v.setting == "gold" else ()), ("gold",))
+    tables = _tables(views, lambda v: systems_table(v, "selection", "Selection", selection_systems, ("gold-item", ""), places=("Figure 5",) if v.corpus_scope == "gold" else ()), ("gold",))
     drawn = _draw(views, "selection", "the same annotated items, cut by each system.", lambda v, g: plots.selection_plot(v, g, selection_systems(g), _quality(g)), ("gold",))
     return _part("selection", "Selection on the annotated items", ["The annotated items are given, so that nothing but the choice of regions differs. Gold item and gold span are "
                                                                    "oracles: they know the annotation."], tables, drawn, ("Figure 5",))
@@ -122,7 +123,7 @@ def _selection(views: Sequence[View]) -> Section | None:
 def _flat(views: Sequence[View]) -> Section | None:
     drawn = _draw(views, "flat-m", "flat selection by m (the numbers), beside the hierarchy's.", lambda v, g: plots.flat_plot(v, g, _quality(g)), ("unified", "gold"))
     tables = _tables(views, lambda v: systems_table(v, "flat-m", "Flat selection by m", lambda g: [(s, "") for s in ("canopy-no-iteration", "canopy", "canopy-lookahead",
-                     *family(g, "selection"))], CANOPY if v.setting == "gold" else ("canopy-no-iteration", "")), ("unified", "own", "gold"))
+                     *family(g, "selection"))], CANOPY if v.corpus_scope == "gold" else ("canopy-no-iteration", "")), ("unified", "own", "gold"))
     return _part("flat-m", "Flat and any-level selection by m", ["Selectors without a stop rule of their own keep m leaves, or m nodes of any level, of every item. They retrieve "
                                                                  "once, so that in a corpus CANOPY without iteration is their like."], tables, drawn, ("Figure 7",))
 
@@ -175,7 +176,7 @@ def _outside(views: Sequence[View]) -> Section | None:
     text = ["The benchmarks that the paper trains nothing on. The paper's three share one pool of their own; here each has the corpora of the other tables."]
     if trained:
         text.append(f"In this run f_theta was trained on questions of {', '.join(trained)} too: for it they are not out of domain, and the paper's figures are.")
-    tables = _tables(views, lambda v: systems_table(v, "out-of-domain", "Out of domain", main_systems, VANILLA, places=("Table 12",) if v.setting == "unified" else (),
+    tables = _tables(views, lambda v: systems_table(v, "out-of-domain", "Out of domain", main_systems, VANILLA, places=("Table 12",) if v.corpus_scope == "unified" else (),
                                                     beside=("rounds", "calls"), mean=True), ("unified", "own"))
     return _part("out-of-domain", "Out of domain", text, tables, (), ("Table 12",))
 

@@ -34,7 +34,7 @@ def label_of(measure: str) -> str:
 def columns_of(view: View, measures: Sequence[str]) -> list[Column]:
     """Columns of measures, without those that no system of the view has, and without counts that are 0 for all."""
     def is_there(measure: str) -> bool:
-        values = [v.difference for g in view.groups if measure in g.measures for n in g.names if (v := g.value(n, measure)) is not None]
+        values = [v.estimate for g in view.groups if measure in g.measures for n in g.names if (v := g.value(n, measure)) is not None]
         return any(values) if measure in COUNTED else bool(values)
 
     there = [m for m in measures if is_there(m)]
@@ -50,7 +50,7 @@ def leading(view: View) -> list[str]:
 
 def mark_best(group: Group, names: Sequence[Name], rows: Sequence[dict[str, Any]], measure: str) -> None:
     """Sign the best row of a group by point value, and those that the paired interval does not tell from it; oracles do not compete."""
-    values = {n: v.difference for n in names if n[0] not in ORACLES and (v := group.value(n, measure)) is not None}
+    values = {n: v.estimate for n in names if n[0] not in ORACLES and (v := group.value(n, measure)) is not None}
     if len(set(values.values())) < 2:
         return
     best = max(values, key=lambda n: values[n])
@@ -116,7 +116,7 @@ def _row(group: Group, name: Name, reference: Name, measures: Sequence[str], pla
                                 ("difference_gold_recall", group.difference(name, reference, "gold_recall"), 1),
                                 ("change_tokens", group.change(name, reference, "tokens"), -1)):
         if found is not None:
-            row |= {column: found, f"_good_{column}": bool(found.difference * good > 0)}
+            row |= {column: found, f"_good_{column}": bool(found.estimate * good > 0)}
     published = find_published(places, a.adapter, name[0]) if not name[1] else {}
     return row | {f"paper_{m}": v for m, v in published.items()}
 
@@ -135,7 +135,7 @@ def _mean_rows(groups: Sequence[Group], choose: Callable[[Group], Sequence[Name]
             row |= {f"paper_{groups[0].answered.primary[0]}": v for v in find_published(places, MEAN, name[0]).values()}
         if name != reference and all(reference in g for g in groups):
             d = _mean([[g.paired.draws((*n, g.answered.primary[0])) for n in (name, reference)] for g in groups], groups[0])
-            row |= {"difference": d, "_good_difference": bool(d is not None and d.difference > 0)}
+            row |= {"difference": d, "_good_difference": bool(d is not None and d.estimate > 0)}
         rows.append(row)
     return rows
 
@@ -178,7 +178,7 @@ def notes_table(view: View) -> Table:
     rows = []
     for g in view.groups:
         found = g.answered.notes
-        mine = found[(found["reader"] == view.reader) & (found["setting"] == view.setting)]
+        mine = found[(found["reader"] == view.reader) & (found["corpus_scope"] == view.corpus_scope)]
         rows += [{"benchmark": g.answered.name, "system": r.system, "note": r.note, "count": int(r.count), "share": r.count / g.questions}
                  for r in mine.rename(columns={"count": "times"}).rename(columns={"times": "count"}).itertuples(index=False)]
     return Table(view.key("notes"), "What was noted on the way", [Column("benchmark", "benchmark"), Column("system", "system"), Column("note", "note"),
@@ -211,7 +211,7 @@ def answer_metrics(views: Sequence[View]) -> dict[str, Any]:
             for n in g.names:
                 if not n[1] and families.get(n[0]) in ("main", "oracle"):
                     values = {m: g.value(n, m) for m in (*g.answered.primary, *KEPT, "tokens")}
-                    mine = {**mine, n[0].replace("-", "_"): {m: round(v.difference, 6) for m, v in values.items() if v is not None}}
-            out.setdefault(g.answered.name, {})[view.setting] = mine
+                    mine = {**mine, n[0].replace("-", "_"): {m: round(v.estimate, 6) for m, v in values.items() if v is not None}}
+            out.setdefault(g.answered.name, {})[view.corpus_scope] = mine
     return out
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.answers.summary import POOLED
+from canopy.config import CORPUS_SCOPES
 from canopy.errors import DataError
 from canopy.report.tables import Settings
 from canopy.scoring.bootstrap import Interval, Paired
 
 Name = tuple[str, str]  # a system and its variant
-CORPORA = {"unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 MAIN = ("no-retrieval", "vanilla", "universal-rag", "ircot", "canopy", "canopy-lookahead", "canopy-routed")  # in the order of the paper's main table
 ORACLES = frozenset({"gold-item", "gold-span"})
 COMPRESSION = "compression.json"
@@ -28,7 +28,7 @@ COMPRESSION = "compression.json"
 MEASURED = ("gold_recall", "gold_item_recall", "answer_in_evidence", "tokens", "kept_share", "rounds", "calls", "duplicate_share", "pruned", "cap_cut",
             "parse_failed", "prompt_tokens", "completion_tokens", "fallbacks")
 SHARES = {**POOLED, "pruned": ("items_pruned", "items_refinable")}
-_CELL = ["reader", "setting", "system", "variant"]
+_CELL = ["reader", "corpus_scope", "system", "variant"]
 _COUNTED = ("count", "prompt_tokens", "completion_tokens", "fallbacks")
 _PLAIN = ("gold_recall", "answer_in_evidence", "tokens", "whole_tokens", "rounds", "duplicates", "follow_up_retrieved", "gold_items_found", "gold_items",
           "items_pruned", "items_refinable", "cap_cut", "parse_failed")
@@ -41,11 +41,11 @@ class Answered:
     Attributes
     ----------
     frame : DataFrame
-        A row for every reader, setting, system, variant and question; what several seeds answered is averaged.
+        A row for every reader, corpus scope, system, variant and question; what several seeds answered is averaged.
     outcomes : DataFrame
-        Items kept whole, split and pruned, by reader, setting, system and modality (no variants).
+        Items kept whole, split and pruned, by reader, corpus scope, system and modality (no variants).
     notes : DataFrame
-        What went another way than the protocol, by reader, setting, system and note: how often (no variants).
+        What went another way than the protocol, by reader, corpus scope, system and note: how often (no variants).
     listed : dict
         systems.json: who read, what was asked, what ran and what did not and why.
     trained : bool
@@ -119,7 +119,7 @@ def _nested(table: pa.Table, column: str, by: list[str]) -> pd.DataFrame:
     rows = pa.Table.from_struct_array(lists.flatten()).to_pandas() if len(of) else pd.DataFrame({f.name: [] for f in lists.type.value_type})
     cells = table.select(_CELL).to_pandas().iloc[of].reset_index(drop=True)
     joined = pd.concat([cells, rows.reset_index(drop=True)], axis=1)
-    return joined.drop(columns="variant").groupby(["reader", "setting", "system", *by], sort=False, as_index=False).sum()
+    return joined.drop(columns="variant").groupby(["reader", "corpus_scope", "system", *by], sort=False, as_index=False).sum()
 
 
 class Group:
@@ -184,7 +184,7 @@ class Group:
 
 
 def _defined(i: Interval) -> Interval | None:
-    return i if np.isfinite(i.difference) else None
+    return i if np.isfinite(i.estimate) else None
 
 
 @dataclass(slots=True)
@@ -194,22 +194,22 @@ class View:
     reader: str
     label: str
     kind: str
-    setting: str
+    corpus_scope: str
     groups: list[Group]
     suffix: str = ""
 
     @property
     def about(self) -> dict[str, str]:
         """What every table of this view says of itself."""
-        return {"read by": self.label, "corpus": CORPORA[self.setting]}
+        return {"read by": self.label, "corpus": CORPUS_SCOPES[self.corpus_scope]}
 
     def key(self, table: str) -> str:
         """A table's name in files."""
-        return f"{table}-{self.setting}{self.suffix}"
+        return f"{table}-{self.corpus_scope}{self.suffix}"
 
     def only(self, groups: Sequence[Group]) -> View:
         """This view of some of its benchmarks."""
-        return View(self.reader, self.label, self.kind, self.setting, list(groups), self.suffix)
+        return View(self.reader, self.label, self.kind, self.corpus_scope, list(groups), self.suffix)
 
 
 def label_of(reader: Mapping[str, Any]) -> str:
@@ -223,14 +223,14 @@ def build_views(answers: Sequence[Answered], settings: Settings) -> list[View]:
     readers = {r["name"]: r for a in answers for r in a.listed["readers"]}
     views = []
     for number, (name, reader) in enumerate(readers.items()):
-        for setting in CORPORA:
+        for corpus_scope in CORPUS_SCOPES:
             groups = []
             for a in answers:
-                if setting == "own" and a.listed.get("own_is_unified") and "unified" in a.listed["settings"]:
+                if corpus_scope == "own" and a.listed.get("own_is_unified") and "unified" in a.listed["corpus_scopes"]:
                     continue
-                part = a.frame[(a.frame["reader"] == name) & (a.frame["setting"] == setting)]
+                part = a.frame[(a.frame["reader"] == name) & (a.frame["corpus_scope"] == corpus_scope)]
                 if len(part):
                     groups.append(Group(a, part, settings))
             if groups:
-                views.append(View(name, label_of(reader), reader["kind"], setting, groups, f"-reader{number + 1}" if number else ""))
+                views.append(View(name, label_of(reader), reader["kind"], corpus_scope, groups, f"-reader{number + 1}" if number else ""))
     return views

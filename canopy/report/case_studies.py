@@ -10,11 +10,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from canopy.config import CORPUS_SCOPES
 from canopy.corpus.folds import ITEMS, NEAR, Folded
 from canopy.errors import DataError
 from canopy.gold.selection import draw
 from canopy.items import Item, Question, read_items, read_questions
-from canopy.report.answered import CORPORA, MAIN, Answered, label_of
+from canopy.report.answered import MAIN, Answered, label_of
 
 DRAWN = "drawn by the seed"
 FINDS, LOSES = "a follow-up finds what the first round lacked", "compression loses what was needed"
@@ -85,9 +86,9 @@ def find_studies(answered: Answered, seed: int) -> dict[str, str]:
 
     Among equals the first by a hash of seed and id is taken. A study that no question of this run shows is missing.
     """
-    setting, reader = where(answered)
+    corpus_scope, reader = where(answered)
     frame = answered.frame
-    part = frame[(frame["reader"] == reader) & (frame["setting"] == setting) & (frame["variant"] == "")]
+    part = frame[(frame["reader"] == reader) & (frame["corpus_scope"] == corpus_scope) & (frame["variant"] == "")]
     by = {s: p.set_index("question_id") for s, p in part.groupby("system")}
     if "canopy" not in by:
         return {}
@@ -109,8 +110,8 @@ def _number(value: float) -> float:
 
 def where(answered: Answered) -> tuple[str, str]:
     """The corpus and the reader whose answers are shown: the unified corpus where it was asked for, and the first reader."""
-    settings = answered.listed["settings"]
-    return next((s for s in CORPORA if s in settings), ""), answered.listed["readers"][0]["name"]
+    settings = answered.listed["corpus_scopes"]
+    return next((s for s in CORPUS_SCOPES if s in settings), ""), answered.listed["readers"][0]["name"]
 
 
 def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, chosen: Sequence[Chosen], folded: Folded) -> list[Case]:
@@ -124,8 +125,8 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
     ids = [c.question_id for c in chosen]
     if not ids:
         return []
-    setting, reader = where(answered)
-    cell = [("question_id", "in", ids), ("reader", "=", reader), ("setting", "=", setting), ("variant", "=", "")]
+    corpus_scope, reader = where(answered)
+    cell = [("question_id", "in", ids), ("reader", "=", reader), ("corpus_scope", "=", corpus_scope), ("variant", "=", "")]
     try:
         rows = pq.read_table(answers / "answers.parquet", columns=[*dict.fromkeys((*_ANSWER, answered.primary[0]))], filters=cell).to_pylist()
         steps = pq.read_table(answers / "rounds.parquet", columns=["question_id", "system", "round", "query", "retrieved", "new", "kept"], filters=cell).to_pylist()
@@ -147,7 +148,7 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
                 mine.setdefault(r["system"], {**r, "family": families.get(r["system"], ""), "score": r[answered.primary[0]], "steps": sorted(
                     (s for s in steps if s["question_id"] == c.question_id and s["system"] == r["system"]), key=lambda s: s["round"])})
         ordered = sorted(mine.values(), key=lambda r: place[r["system"]])
-        cases.append(Case(answered.name, asked[c.question_id], c.why, CORPORA[setting], label_of(answered.listed["readers"][0]), answered.primary[0], ordered,
+        cases.append(Case(answered.name, asked[c.question_id], c.why, CORPUS_SCOPES[corpus_scope], label_of(answered.listed["readers"][0]), answered.primary[0], ordered,
                           {i: frozenset(f) for i, f in marked.get(c.question_id, {}).items()}))
     return cases
 

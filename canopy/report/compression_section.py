@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from canopy.report.answered import CORPORA, Answered
+from canopy.config import CORPUS_SCOPES
+from canopy.report.answered import Answered
 from canopy.report.drawing import (
     ANY_LEVEL,
     F0,
@@ -39,47 +40,47 @@ def compression_section(answers: Sequence[Answered]) -> Section | None:
     if not with_points:
         return None
     tables, drawn = [], []
-    for setting in CORPORA:
-        rows = [r for a in with_points for r in _rows(a, setting)]
+    for corpus_scope in CORPUS_SCOPES:
+        rows = [r for a in with_points for r in _rows(a, corpus_scope)]
         if rows:
-            tables.append(_table(setting, rows))
-        drawn += [_figure(a, setting) for a in with_points if any(c["setting"] == setting for c in a.compression["curves"])]
+            tables.append(_table(corpus_scope, rows))
+        drawn += [_figure(a, corpus_scope) for a in with_points if any(c["corpus_scope"] == corpus_scope for c in a.compression["curves"])]
     return section("compression", "Compression alone, at equal tokens", [
         "Every compressor gets the same items, those retrieved for the question alone or the annotated ones, and keeps regions of them; no reader takes part. Another "
         "compressor's curve over its sizes is read where it is as long as CANOPY's, so that both keep equally many tokens."], tables[:1], drawn, folded=tables[1:], headed=True)
 
 
-def _rows(answered: Answered, setting: str) -> list[dict[str, Any]]:
+def _rows(answered: Answered, corpus_scope: str) -> list[dict[str, Any]]:
     """A row for each of CANOPY's rules and each other compressor, with both measures; f_theta's scores first."""
     held: dict[tuple[str, ...], dict[str, Any]] = {}
     for r in answered.compression.get("equal_tokens", ()):
-        if r["setting"] == setting:
+        if r["corpus_scope"] == corpus_scope:
             key = (r["reference"], r["scorer"], r["compressor"])
             row = held.setdefault(key, {"benchmark": answered.name, "reference": r["reference"], "against": f"{r['compressor']}, {r['scorer']}", "tokens": r["tokens"],
                                          "reached": "" if r["reached"] else "no"})
             difference = Interval(r["difference"], r["low"], r["high"])
-            row |= {f"ours_{r['measure']}": r["ours"], f"difference_{r['measure']}": difference, f"_good_difference_{r['measure']}": difference.difference > 0}
+            row |= {f"ours_{r['measure']}": r["ours"], f"difference_{r['measure']}": difference, f"_good_difference_{r['measure']}": difference.estimate > 0}
     order = [_TUNED, "words"]
     return [held[k] for k in sorted(held, key=lambda k: (k[0], order.index(k[1]) if k[1] in order else len(order)))]
 
 
-def _table(setting: str, rows: list[dict[str, Any]]) -> Table:
+def _table(corpus_scope: str, rows: list[dict[str, Any]]) -> Table:
     columns = [Column("benchmark", "benchmark"), Column("reference", "CANOPY"), Column("against", "against, by the scores of"), Column("tokens", "tokens of both", "count"),
                Column("reached", "within its sizes")]
     for m, label in MEASURES.items():
         columns += [Column(f"ours_{m}", f"{label} of CANOPY", "percent"), Column(f"difference_{m}", f"{label}, less theirs", "points")]
-    return Table(f"compression-{setting}", f"At equal tokens, {CORPORA[setting]}", columns, rows,
+    return Table(f"compression-{corpus_scope}", f"At equal tokens, {CORPUS_SCOPES[corpus_scope]}", columns, rows,
                  "Paired bootstrap over questions; each resample has its own lengths and its own point on the other's curve. words: leaves scored by the question's words. "
                  "Within its sizes, no: the other has no size that short or that long, so that it is mixed with nothing or with everything; judge it by its curve.",
-                 {"read by": NOBODY, "corpus": CORPORA[setting]})
+                 {"read by": NOBODY, "corpus": CORPUS_SCOPES[corpus_scope]})
 
 
-def _figure(answered: Answered, setting: str) -> Drawn:
+def _figure(answered: Answered, corpus_scope: str) -> Drawn:
     held: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for c in answered.compression["curves"]:
-        if c["setting"] == setting and (c["compressor"], c["scorer"]) in _LINES:
+        if c["corpus_scope"] == corpus_scope and (c["compressor"], c["scorer"]) in _LINES:
             held.setdefault((c["compressor"], c["scorer"]), []).append(c)
-    name = file_name("compression", setting, answered.name)
+    name = file_name("compression", corpus_scope, answered.name)
     with figure_of(5.2, 6.4, nrows=2, ncols=1, sharex=True, squeeze=False) as (figure, grid):
         for ax, (measure, label) in zip(grid[:, 0], MEASURES.items(), strict=True):
             for key, (color, marker) in _LINES.items():
@@ -96,4 +97,4 @@ def _figure(answered: Answered, setting: str) -> Drawn:
             ax.set_title(label)
         grid[-1, 0].set_xlabel("tokens kept a question")
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-        return Drawn(name, f"{answered.name}, {CORPORA[setting]}:", "what is kept by length; f_theta's scores unless said, bands are 95% intervals.", svg_of(figure, name))
+        return Drawn(name, f"{answered.name}, {CORPUS_SCOPES[corpus_scope]}:", "what is kept by length; f_theta's scores unless said, bands are 95% intervals.", svg_of(figure, name))

@@ -40,7 +40,7 @@ def gold_recall_table(results: Sequence[Results], settings: Settings) -> Table:
             both = Paired(pairs, settings.resamples, settings.seed, settings.confidence)
             difference = both.difference(TUNED, r.better)
             row = {"benchmark": r.name, "modality": modality, "f0": both.value(r.better), TUNED: both.value(TUNED), "difference": difference,
-                   "items": int(pairs[TUNED][1].sum()), "baseline": r.better, "_good": bool(difference.difference > 0)}
+                   "items": int(pairs[TUNED][1].sum()), "baseline": r.better, "_good": bool(difference.estimate > 0)}
             published = find_published(("Table 11",), r.adapter, TUNED).get("gold_recall")  # the paper's is over all of a benchmark's items
             rows.append(row | ({"paper": published} if published is not None and modality in ("all", *modalities[:len(modalities) == 1]) else {}))
     columns = [Column("benchmark", "benchmark"), Column("modality", "modality"), Column("f0", "f0", "percent"), Column(TUNED, TUNED, "percent"),

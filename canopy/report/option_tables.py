@@ -51,7 +51,7 @@ def options_table(view: View) -> Table:
                                    **{f"difference_{m}": i for m, i in kept.items()}, "change_tokens": tokens, "says": says.get(name[0], "")}
             for column, good in (("difference", 1), *((f"difference_{m}", 1) for m in KEPT), ("change_tokens", -1)):
                 if row[column] is not None:
-                    row[f"_good_{column}"] = bool(row[column].difference * good > 0)
+                    row[f"_good_{column}"] = bool(row[column].estimate * good > 0)
             rows.append(row)
     first = " or ".join(dict.fromkeys(label_of(g.answered.primary[0]) for g in view.groups))
     return Table(view.key("options"), "Options, each against CANOPY as the paper has it", [

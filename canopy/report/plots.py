@@ -42,10 +42,10 @@ def decision_plot(cells: Sequence[Mapping[str, Any]]) -> str:
                 y += 0.5
             last = group
             a, b = c["f0"], c[TUNED]
-            ax.plot([a.difference, b.difference], [y, y], color=GRID, linewidth=5, solid_capstyle="butt", zorder=1)
+            ax.plot([a.estimate, b.estimate], [y, y], color=GRID, linewidth=5, solid_capstyle="butt", zorder=1)
             for i, color, shift in ((a, F0, 0.14), (b, F_THETA, -0.14)):
                 ax.plot([i.low, i.high], [y + shift, y + shift], color=color, linewidth=1.4, zorder=2)
-                ax.plot([i.difference], [y + shift], "o", color=color, markersize=6, zorder=3)
+                ax.plot([i.estimate], [y + shift], "o", color=color, markersize=6, zorder=3)
             modality = "" if c["modality"] == "all" else f" {c['modality']}"
             labels.append(f"{c['benchmark']}{modality} · {c['kind']}")
             place.append(y)
@@ -106,8 +106,8 @@ def tradeoff_plot(r: Results, values: Mapping[str, Mapping[str, Interval]]) -> s
         for ax, (key, label) in zip(grid[:, 0], wanted, strict=True):
             for prefix, color, name in (("flat leaf", FLAT, "flat leaf m"), ("any-level", ANY_LEVEL, "any-level m")):
                 names = [n for n in r.names if n.startswith(prefix)]
-                x = [values[n]["kept_share"].difference for n in names]
-                y = [values[n][key].difference for n in names]
+                x = [values[n]["kept_share"].estimate for n in names]
+                y = [values[n][key].estimate for n in names]
                 ax.plot(x, y, "o-", color=color, markersize=5, linewidth=1.5, alpha=0.95, label=name)
                 for n, px, py in zip(names, x, y, strict=True):
                     ax.annotate(n.partition("m=")[2], (px, py), xytext=(5, -10 if prefix == "flat leaf" else 5),
@@ -116,9 +116,9 @@ def tradeoff_plot(r: Results, values: Mapping[str, Mapping[str, Interval]]) -> s
             for n, color, marker in [*singles, (TUNED, F_THETA, "D"), (GOLD, ORACLE, "*"), (WHOLE, INK, "s")]:
                 x, y = values[n]["kept_share"], values[n][key]
                 if n in (*r.frozen, TUNED):
-                    ax.plot([x.low, x.high], [y.difference] * 2, color=color, linewidth=1.2)
-                    ax.plot([x.difference] * 2, [y.low, y.high], color=color, linewidth=1.2)
-                ax.plot([x.difference], [y.difference], marker, color=color, markersize=11 if marker == "*" else 7.5, label=n, linestyle="none", zorder=4)
+                    ax.plot([x.low, x.high], [y.estimate] * 2, color=color, linewidth=1.2)
+                    ax.plot([x.estimate] * 2, [y.low, y.high], color=color, linewidth=1.2)
+                ax.plot([x.estimate], [y.estimate], marker, color=color, markersize=11 if marker == "*" else 7.5, label=n, linestyle="none", zorder=4)
             percent_axis(ax.yaxis)
             percent_axis(ax.xaxis)
             ax.set_title(label)
@@ -135,7 +135,7 @@ def retrieval_plot(rows: Sequence[Mapping[str, Any]]) -> str:
             mine = [r for r in rows if r["benchmark"] == benchmark]
             k, color = [r["k"] for r in mine], SERIES[n % len(SERIES)]
             ax.fill_between(k, [r["recall"].low for r in mine], [r["recall"].high for r in mine], color=color, alpha=0.18, linewidth=0)
-            ax.plot(k, [r["recall"].difference for r in mine], "o-", color=color, linewidth=2, markersize=5, label=benchmark)
+            ax.plot(k, [r["recall"].estimate for r in mine], "o-", color=color, linewidth=2, markersize=5, label=benchmark)
         ax.set_xticks(sorted({r["k"] for r in rows}))
         ax.set_ylim(0, 1.02)
         percent_axis(ax.yaxis)

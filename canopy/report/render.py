@@ -60,7 +60,7 @@ def cell(column: Column, row: Mapping[str, Any]) -> tuple[str, str]:
     if value is None:
         return "–", ""
     if isinstance(value, Interval):
-        return show(value.difference, kind), show_interval(value, kind)
+        return show(value.estimate, kind), show_interval(value, kind)
     return (str(value), "") if kind == "text" else (show(value, kind), "")
 
 
@@ -145,7 +145,7 @@ def to_csv(table: Table) -> str:
         for c in table.columns:
             v = row.get(c.key)
             if c.key in spread:
-                out += [plain(v.difference), plain(v.low), plain(v.high)] if v is not None else ["", "", ""]
+                out += [plain(v.estimate), plain(v.low), plain(v.high)] if v is not None else ["", "", ""]
             else:
                 out.append(plain(v))
         writer.writerow(out)

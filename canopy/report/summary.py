@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from canopy.config import CORPUS_SCOPES
 from canopy.evaluation.measures import MEASURES, Comparison
 from canopy.report.answer_sections import main_systems
 from canopy.report.answer_tables import CANOPY, LOOKAHEAD, VANILLA, label_of
-from canopy.report.answered import CORPORA, Name, View
+from canopy.report.answered import Name, View
 from canopy.report.option_tables import winners
 from canopy.report.render import show, show_interval, to_html, to_markdown, verdict
 from canopy.report.sections import Section, bullets, paragraphs
@@ -51,7 +52,7 @@ def _lead(results: Sequence[Results], compared: Mapping[str, Mapping[str, Compar
         d = c.difference
         certain = "" if d.low > 0 or d.high < 0 else ", which the sample cannot tell from zero"
         told.append(f"{r.name}: tuning moves decision accuracy from {show(c.before, 'percent')} ({c.baseline}) to "
-                    f"{show(c.after.difference, 'percent')}, {show(d.difference, 'points')} points {show_interval(d, 'points')}{certain}.")
+                    f"{show(c.after.estimate, 'percent')}, {show(d.estimate, 'points')} points {show_interval(d, 'points')}{certain}.")
     return " ".join(told) or "Nothing was measured."
 
 
@@ -61,21 +62,21 @@ def _tiles(r: Results, compared: Mapping[str, Comparison]) -> str:
         if key not in compared:
             continue
         c, m = compared[key], MEASURES[key]
-        good = c.difference.difference > 0 if m.higher_is_better else c.difference.difference < 0
+        good = c.difference.estimate > 0 if m.higher_is_better else c.difference.estimate < 0
         tiles.append(
             f'<div class="tile"><div class="what">{html.escape(m.label)}</div><div class="value"><span class="from">{show(c.before, "percent")} →</span> '
-            f'{show(c.after.difference, "percent")}</div><div class="by"><span class="{verdict(c.difference, good)}">'
-            f'{show(c.difference.difference, "points")}</span> {show_interval(c.difference, "points")} points against {html.escape(c.baseline)}</div></div>')
+            f'{show(c.after.estimate, "percent")}</div><div class="by"><span class="{verdict(c.difference, good)}">'
+            f'{show(c.difference.estimate, "points")}</span> {show_interval(c.difference, "points")} points against {html.escape(c.baseline)}</div></div>')
     return f"<h3>{html.escape(r.name)}: f0 → f_theta, gold items given</h3><div class=\"tiles\">{''.join(tiles)}</div>"
 
 
 def _told(i: Interval, kind: str) -> str:
-    return f"{show(i.difference, kind)} {show_interval(i, kind)}".strip()
+    return f"{show(i.estimate, kind)} {show_interval(i, kind)}".strip()
 
 
 def _answers(view: View) -> list[str]:
     """A sentence a benchmark on CANOPY against whole items, and one on the options that win."""
-    told = [f"Answers over the {CORPORA[view.setting]}, read by {view.label}:" if view.setting != "gold" else f"Answers from the annotated items, read by {view.label}:"]
+    told = [f"Answers over the {CORPUS_SCOPES[view.corpus_scope]}, read by {view.label}:" if view.corpus_scope != "gold" else f"Answers from the annotated items, read by {view.label}:"]
     won = winners(view)
     for g in view.groups:
         parts = []
@@ -99,14 +100,14 @@ def _glance(view: View) -> Table:
     rows: list[dict[str, Any]] = []
     for g in view.groups:
         first = g.answered.primary[0]
-        values: dict[Name, float] = {n: v.difference for n in main_systems(g) if (v := g.value(n, first)) is not None}
+        values: dict[Name, float] = {n: v.estimate for n in main_systems(g) if (v := g.value(n, first)) is not None}
         best = [n[0] for n in values if values[n] == max(values.values())] if len(set(values.values())) > 1 else []
         rows.append({"benchmark": g.answered.name, "measure": label_of(first), "best": ", ".join(best) or "none", "vanilla": g.value(VANILLA, first), "canopy": g.value(CANOPY, first),
                      "difference": g.difference(CANOPY, VANILLA, first), "recall": g.value(CANOPY, "gold_recall"), "tokens": g.value(CANOPY, "tokens"),
                      "change_tokens": g.change(CANOPY, VANILLA, "tokens")})
         for column, good in (("difference", 1), ("change_tokens", -1)):
             if rows[-1][column] is not None:
-                rows[-1][f"_good_{column}"] = bool(rows[-1][column].difference * good > 0)
+                rows[-1][f"_good_{column}"] = bool(rows[-1][column].estimate * good > 0)
     return Table("summary", "At a glance", [
         Column("benchmark", "benchmark"), Column("measure", "measure"), Column("best", "best by its point"), Column("vanilla", "vanilla", "percent"),
         Column("canopy", "canopy", "percent"), Column("difference", "canopy, less vanilla's", "points"), Column("recall", "gold recall of canopy", "percent"),

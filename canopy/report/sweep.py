@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pandas as pd
 
+from canopy.config import CORPUS_SCOPES
 from canopy.report import answer_plots as plots
 from canopy.report.answer_tables import KEPT, systems_table
-from canopy.report.answered import CORPORA, Answered, Group, View, build_views
+from canopy.report.answered import Answered, Group, View, build_views
 from canopy.report.build import page_of
 from canopy.report.drawing import file_name, standalone
 from canopy.report.render import to_csv
@@ -55,7 +56,7 @@ def sweep_table(view: View) -> Table:
         made.append(part)
     columns = {c.key: c for part in made for c in part.columns}
     last = [k for k in columns if k.startswith(("difference", "change"))]  # a system without gold recall has fewer columns
-    title = f"Values side by side, {CORPORA[view.setting]}, read by {view.reader}"
+    title = f"Values side by side, {CORPUS_SCOPES[view.corpus_scope]}, read by {view.reader}"
     rows = sorted((r for part in made for r in part.rows), key=lambda r: [g.answered.name for g in view.groups].index(r["benchmark"]))
     return Table(view.key("sweep"), title, [c for k, c in columns.items() if k not in last] + [columns[k] for k in last], rows, made[0].note, {**view.about})
 
@@ -89,5 +90,5 @@ def _draw(view: View, group: Group, key: str) -> tuple[str, str, str, str] | Non
     except ValueError:
         return None
     svg = plots.sizes_plot(view, group, systems, f"{short}=", [group.answered.primary[0], *KEPT, "tokens"], short)
-    name = file_name("sweep", view.setting + view.suffix, group.answered.name)
-    return (name, f"{group.answered.name}, {CORPORA[view.setting]}:", f"by {short}, with intervals.", svg) if svg else None
+    name = file_name("sweep", view.corpus_scope + view.suffix, group.answered.name)
+    return (name, f"{group.answered.name}, {CORPUS_SCOPES[view.corpus_scope]}:", f"by {short}, with intervals.", svg) if svg else None

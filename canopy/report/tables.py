@@ -110,7 +110,7 @@ def system_values(r: Results, s: Settings) -> dict[str, dict[str, Interval]]:
     pairs = [measured(columns[n], MEASURES[k]) for n, k in keys]
     out: dict[str, dict[str, Interval]] = {n: {} for n in r.names}
     for (n, k), interval in zip(keys, ratio_intervals(pairs, *_boot(s)), strict=True):
-        if math.isfinite(interval.difference):
+        if math.isfinite(interval.estimate):
             out[n][k] = interval
     return out
 
@@ -124,7 +124,7 @@ def quality_table(results: Sequence[Results], values: Mapping[str, Mapping[str, 
             m = MEASURES[key]
             rows.append({"benchmark": r.name, "measure": m.label, **{slug(b): values[r.name][b].get(key) for b in r.frozen},
                          TUNED: values[r.name][TUNED].get(key), "baseline": c.baseline, "difference": c.difference,
-                         "_percent": m.percent, "_good": c.difference.difference > 0 if m.higher_is_better else c.difference.difference < 0})
+                         "_percent": m.percent, "_good": c.difference.estimate > 0 if m.higher_is_better else c.difference.estimate < 0})
     modes = list(dict.fromkeys(b for r in results for b in r.frozen))
     return Table("quality", "f0 against f_theta", [
         Column("benchmark", "benchmark"), Column("measure", "measure"), *(Column(slug(b), b, "auto") for b in modes),
@@ -152,7 +152,7 @@ def decision_cells(r: Results, s: Settings) -> list[dict[str, Any]]:
             f0 = ratio_intervals([pair[c.baseline]], *_boot(s))[0]
             cells.append({"benchmark": r.name, "modality": modality, "kind": kind, "questions": int((pair[TUNED][1] > 0).sum()),
                           "decisions": int(pair[TUNED][1].sum()), "f0": f0, TUNED: c.after, "difference": c.difference,
-                          "baseline": c.baseline, "_percent": True, "_good": c.difference.difference > 0})
+                          "baseline": c.baseline, "_percent": True, "_good": c.difference.estimate > 0})
     return cells
 
 
@@ -217,7 +217,7 @@ def counts_table(key: str, title: str, results: Sequence[Results], attribute: st
 
 
 def _told(i: Interval) -> dict[str, float]:
-    return {"value": round(i.difference, 6), "low": round(i.low, 6), "high": round(i.high, 6)}
+    return {"value": round(i.estimate, 6), "low": round(i.low, 6), "high": round(i.high, 6)}
 
 
 def build_metrics(results: Sequence[Results], values: Mapping[str, Mapping[str, Mapping[str, Interval]]],
@@ -225,14 +225,14 @@ def build_metrics(results: Sequence[Results], values: Mapping[str, Mapping[str, 
     """DVC's metrics: benchmark -> system -> measure, with differences, decisions by cell, retrieval and counts beside them."""
     out: dict[str, Any] = {}
     for r in results:
-        mine: dict[str, Any] = {slug(n): {k: round(i.difference, 6) for k, i in v.items()} for n, v in values[r.name].items()}
+        mine: dict[str, Any] = {slug(n): {k: round(i.estimate, 6) for k, i in v.items()} for n, v in values[r.name].items()}
         mine["difference"] = {k: {"baseline": slug(c.baseline), **_told(c.difference),
                                   **{f"to_{slug(b)}": _told(i) for b, i in c.against.items()}} for k, c in compared[r.name].items()}
         for c in cells:
             if c["benchmark"] == r.name:
                 mine.setdefault("decisions", {}).setdefault(c["modality"], {})[c["kind"]] = {
-                    "baseline": slug(c["baseline"]), "n": c["decisions"], "f0": round(c["f0"].difference, 6),
-                    TUNED: round(c[TUNED].difference, 6), "difference": _told(c["difference"])}
+                    "baseline": slug(c["baseline"]), "n": c["decisions"], "f0": round(c["f0"].estimate, 6),
+                    TUNED: round(c[TUNED].estimate, 6), "difference": _told(c["difference"])}
         mine["retrieval"] = {f"recall_at_{int(k)}": round(float(p["recall"].mean()), 6) for k, p in r.retrieval.groupby("k", sort=True)}
         mine["counts"] = {"questions": int(r.systems["question_id"].nunique()),
                           "decisions": int((r.decisions["system"] == TUNED).sum())}

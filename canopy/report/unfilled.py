@@ -17,7 +17,7 @@ PARTS: dict[str, tuple[str, str]] = {
     "Table 8": ("routed", _RUN),
     "Table 9": ("branching", "set store.branchings, for example to [3, 4], and run `canopy evaluate`; `canopy sweep hierarchy.branching=2,3,4` trains for every B too"),
     "Table 10": ("by-k", "set answers.sweep_k, for example to [5, 10, 20], and run `canopy evaluate`"),
-    "Table 12": ("out-of-domain", "add one of the benchmarks"), "Figure 5": ("selection", "add gold to answers.settings"), "Figure 7": ("flat-m", _RUN),
+    "Table 12": ("out-of-domain", "add one of the benchmarks"), "Figure 5": ("selection", "add gold to answers.corpus_scopes"), "Figure 7": ("flat-m", _RUN),
     "Figure 9": ("decided", _RUN), "Table 13": ("case-1", _RUN), "Table 14": ("case-2", _RUN),
 }
 

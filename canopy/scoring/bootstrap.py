@@ -12,9 +12,9 @@ _CHUNK = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A difference (or a value) and its percentile interval; all NaN where nothing could be measured."""
+    """An estimate (of a value, a difference or a change) and its percentile interval; all NaN if nothing could be measured."""
 
-    difference: float
+    estimate: float
     low: float
     high: float
 

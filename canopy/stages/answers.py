@@ -1,4 +1,4 @@
-"""Stage ``answers``: every system answers a benchmark's test questions, in each corpus setting; a killed run goes on where it was."""
+"""Stage ``answers``: every system answers a benchmark's test questions, in each corpus scope; a killed run goes on where it was."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import canopy
 from canopy.answers.compression import measure_compression
 from canopy.answers.journal import Journal
-from canopy.answers.matrix import do_all, do_until_done, settings_of
+from canopy.answers.matrix import do_all, do_until_done, scopes_of
 from canopy.answers.rows import ANSWER_SCHEMA, ROUND_SCHEMA, calls_of
 from canopy.answers.run import Run, prepare_run
 from canopy.answers.summary import compare_systems, flat
@@ -56,7 +56,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         made = prepare_run(config, paths, benchmark)
         settings = config.answers
         tracker.log_params({"reader": ", ".join(r.label for r in made.readers.values()), "systems": len({c.spec.name for c in made.cells}),
-                            "settings": ", ".join(settings.settings), "k": settings.k, "rounds": settings.rounds, "questions": settings.questions or "all"})
+                            "corpus_scopes": ", ".join(settings.corpus_scopes), "k": settings.k, "rounds": settings.rounds, "questions": settings.questions or "all"})
         journal = Journal(paths.work("answers") / f"{benchmark}-{fingerprint(config, paths, benchmark)}.jsonl")
         try:
             _answer_all(made, paths, journal)
@@ -78,7 +78,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
 def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     """Names what every answer depends on: code, data, encoder, baselines' models, parameters. What is asked for (systems, settings, seeds, samples, sizes) does not
     count, and language models are named by each answer's own key, so that another reader leaves finished answers be."""
-    asked = {"systems", "settings", "seeds", "questions", "budgets", "sweep_k", "sweep_rounds", "readers"}
+    asked = {"systems", "corpus_scopes", "seeds", "questions", "budgets", "sweep_k", "sweep_rounds", "readers"}
     answers = config.answers.model_dump(mode="json", exclude=asked)
     seen = hashlib.sha256(json.dumps([answers, config.hierarchy.model_dump(mode="json"),
                                       config.encoder.model_dump(mode="json"), config.benchmarks[benchmark].adapter], sort_keys=True).encode())
@@ -146,8 +146,8 @@ def _write(out: Path, made: Run, journal: Journal) -> tuple[list[dict[str, Any]]
             pq.ParquetWriter(out / "rounds.parquet", ROUND_SCHEMA, compression="zstd") as rounds:
         for cell in made.cells:
             held = {q.id: journal.get(cell.key(q.id))["row"] for q in made.questions(cell)}
-            for setting in (cell.setting, *(("own",) if made.copies_own and cell.setting == "unified" else ())):
-                columns = {**cell.columns, "setting": setting}
+            for corpus_scope in (cell.corpus_scope, *(("own",) if made.copies_own and cell.corpus_scope == "unified" else ())):
+                columns = {**cell.columns, "corpus_scope": corpus_scope}
                 told = [{"question_id": q, **columns, "seed": seed, **cell.sizes, **held[q]} for seed in cell.seeds for q in made.by_seed[seed]]
                 answers.write_table(pa.Table.from_pylist([{k: v for k, v in r.items() if k != "steps"} for r in told], schema=ANSWER_SCHEMA))
                 steps = [{"question_id": q, **columns, **step} for q in held for step in held[q]["steps"]]
@@ -161,20 +161,20 @@ def _write(out: Path, made: Run, journal: Journal) -> tuple[list[dict[str, Any]]
 
 def describe_systems(made: Run) -> dict[str, Any]:
     """What systems.json says: who read, what was asked, and of every system with which readers and in which settings it ran, or why not."""
-    readers, settings, metric = made.readers, made.config.answers.settings, made.metric
+    readers, settings, metric = made.readers, made.config.answers.corpus_scopes, made.metric
 
     def describe(spec: SystemSpec) -> dict[str, Any]:
-        able, where = [n for n in readers if not made.obstacles[n][spec.name]], settings_of(spec, settings)
+        able, where = [n for n in readers if not made.obstacles[n][spec.name]], scopes_of(spec, settings)
         why = made.obstacles[next(iter(readers))][spec.name] if not able else [] if where else [f"not run in the settings asked for ({', '.join(settings)})"]
         return {"name": spec.name, "says": spec.says, "family": spec.family, "paper": spec.paper, "needs": describe_needs(spec), "ran": bool(able and where),
-                "readers": able, "settings": where if able else [], "why_not": why}
+                "readers": able, "corpus_scopes": where if able else [], "why_not": why}
 
     return {
         "readers": [{"name": n, "label": r.label, "kind": r.kind} for n, r in readers.items()],
         "llm_free": all(r.kind == "plain" for r in readers.values()),
         "metric": {"adapter": made.config.benchmarks[made.benchmark].adapter, "primary": list(metric.PRIMARY), "rules": metric.RULES},
         "questions": {"test": len(made.bench.questions), "asked": {str(s): len(q) for s, q in made.by_seed.items()}},
-        "settings": list(settings), "own_is_unified": made.bench.same_corpus, "seeds": list(made.config.answers.seeds),
+        "corpus_scopes": list(settings), "own_is_unified": made.bench.same_corpus, "seeds": list(made.config.answers.seeds),
         "systems": [describe(s) for s in made.wanted],
     }
 
@@ -188,16 +188,16 @@ def _describe(rows: list[dict[str, Any]], listed: dict[str, Any], counts: dict[s
     for line in lines:
         if not line.variant and line.reader == listed["readers"][0]["name"]:
             for m in (primary[0], "gold_recall", "tokens"):
-                if (v := line.values[m].difference) == v:
-                    result.metrics[f"{line.setting}.{line.system}.{m}"] = float(v)
-    for setting in dict.fromkeys(line.setting for line in lines):
-        result.tables[f"answers, {setting}"] = flat([x for x in lines if x.setting == setting], primary)
+                if (v := line.values[m].estimate) == v:
+                    result.metrics[f"{line.corpus_scope}.{line.system}.{m}"] = float(v)
+    for corpus_scope in dict.fromkeys(line.corpus_scope for line in lines):
+        result.tables[f"answers, {corpus_scope}"] = flat([x for x in lines if x.corpus_scope == corpus_scope], primary)
     result.tables["not run"] = [{"system": s["name"], "why": "; ".join(s["why_not"])} for s in listed["systems"] if not s["ran"]]
     labels = ", ".join(r["label"] for r in listed["readers"])
     result.notes.append(f"Read by: {labels}." + (" No language model took part." if listed["llm_free"] else ""))
     if not rows:
         result.notes.append("No answer was asked for: there is no test question, or no system can run here.")
-    elif listed["own_is_unified"] and "own" in listed["settings"]:
+    elif listed["own_is_unified"] and "own" in listed["corpus_scopes"]:
         result.notes.append("The benchmark's own corpus is all there is: its rows are those of the unified corpus.")
     if counts["cap_cut"]:
         result.notes.append(f"The evidence cap cut {counts['cap_cut']} answers' evidence.")
@@ -214,10 +214,10 @@ def _write_timings(path: Path, made: Run, journal: Journal, tracker: Tracker) ->
     asked = [(c, q.id) for c in made.cells for q in made.questions(c)]
     systems = summarise_seconds((c.columns, journal.get(c.key(q))["seconds"]) for c, q in asked)
     retrieval = {s: time_retrieval(bench, s, config.answers.k, config.hierarchy.branching, config.hierarchy.segment_seconds)
-                 for s in dict.fromkeys(c.setting for c in made.cells if c.setting != "gold")} if bench.questions else {}
+                 for s in dict.fromkeys(c.corpus_scope for c in made.cells if c.corpus_scope != "gold")} if bench.questions else {}
     write_json(path, {"systems": systems, "retrieval": retrieval})
-    tracker.log_metrics({f"seconds.{s['setting']}.{s['system']}": s["mean"] for s in systems if not s["variant"]})
-    tracker.log_metrics({f"seconds.{setting}.{name}": v for setting, values in retrieval.items() for name, v in values.items()})
+    tracker.log_metrics({f"seconds.{s['corpus_scope']}.{s['system']}": s["mean"] for s in systems if not s["variant"]})
+    tracker.log_metrics({f"seconds.{corpus_scope}.{name}": v for corpus_scope, values in retrieval.items() for name, v in values.items()})
 
 
 def _forget_others(current: Path, benchmark: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -49,10 +48,11 @@ def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
         c = compare(key, measured(columns[TUNED], m), {b: measured(columns[b], m) for b in baselines}, m.higher_is_better,
                     settings.resamples, settings.seed, settings.confidence)
         if c:
-            differences.append({"measure": key, "f0": c.baseline, "before": c.before, "after": c.after.difference,
-                                **dataclasses.asdict(c.difference)})
+            differences.append({"measure": key, "f0": c.baseline, "before": c.before, "after": c.after.estimate,
+                                "difference": c.difference.estimate, "low": c.difference.low,
+                                "high": c.difference.high})
             result.metrics |= {f"difference.{key}{end}": v for end, v in (
-                ("", c.difference.difference), (".low", c.difference.low), (".high", c.difference.high))}
+                ("", c.difference.estimate), (".low", c.difference.low), (".high", c.difference.high))}
     for k in settings.recall_at:
         result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean([r["recall"] for r in tables.retrieval if r["k"] == k]))
     result.metrics["decisions"] = sum(d["system"] == TUNED for d in tables.decisions)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from canopy.config import CORPUS_SCOPES
 from canopy.errors import CanopyError, DataError
 from orchestration.cli.shared import Workspace, print_whole, split_names, stoppable, width_of, workspace_of
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def evaluate(
     systems: Annotated[str, typer.Option(metavar="LIST", help="Systems by comma; `all`: every one that can run here. Unless said, those of params.yaml.")] = "",
     list_only: Annotated[bool, typer.Option("--list", help="Name every system, what it needs, and whether it can run here; run nothing.")] = False,
-    settings: Annotated[str, typer.Option(metavar="LIST", help=(
+    corpus_scopes: Annotated[str, typer.Option("--corpus-scopes", "--settings", metavar="LIST", help=(
         "Corpora to search, by comma: unified (all benchmarks' items), own (each benchmark's), gold (annotated items given)."))] = "",
     questions: Annotated[int | None, typer.Option(min=0, metavar="N", help="At most so many test questions of each benchmark, drawn by the seed; 0: all.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="As for `canopy run`.")] = None,
@@ -44,7 +45,7 @@ def evaluate(
 
     `canopy evaluate --systems canopy,canopy-lookahead,vanilla --questions 50`
 
-    `canopy evaluate --benchmarks hotpotqa,ott-qa --data ../shared/data --settings unified,gold`
+    `canopy evaluate --benchmarks hotpotqa,ott-qa --data ../shared/data --corpus-scopes unified,gold`
     """
     from rich.console import Console
 
@@ -60,7 +61,7 @@ def evaluate(
     root, console = workspace_of(data, split_names([benchmarks]), workspace), Console()
     chosen = [*(pair for file in params or [] for pair in read_overlay(file))]
     chosen += [f"answers.systems=[{', '.join(n for n in named if n != 'all')}]"] if named else []
-    chosen += [f"answers.settings=[{', '.join(split_names([settings]))}]"] if settings else []
+    chosen += [f"answers.corpus_scopes=[{', '.join(split_names([corpus_scopes]))}]"] if corpus_scopes else []
     chosen += [f"answers.questions={questions}"] if questions is not None else []
     if list_only:
         show_systems(root, load_config(root / "params.yaml"), console)
@@ -95,18 +96,18 @@ def server_of_environment(config: Config, console: Console) -> list[str]:
 
 
 def show_answers(root: Path, config: Config, console: Console) -> int:
-    """A table of every benchmark and setting, what was not run and why; returns how many systems answered."""
+    """A table of every benchmark and corpus scope, what was not run and why; returns how many systems answered."""
     from rich.markup import escape
 
     ran = set[str]()
     for name in config.benchmarks:
         lines, listed = read_lines(root, config, name)
         labels = ", ".join(r["label"] for r in listed["readers"])
-        for setting in dict.fromkeys(x.setting for x in lines):
-            if setting == "own" and listed["own_is_unified"]:
-                console.print(f"{name}, {SETTINGS[setting]}: it is all there is, so its figures are those of the unified corpus.", highlight=False, soft_wrap=True)
+        for corpus_scope in dict.fromkeys(x.corpus_scope for x in lines):
+            if corpus_scope == "own" and listed["own_is_unified"]:
+                console.print(f"{name}, {CORPUS_SCOPES[corpus_scope]}: it is all there is, so its figures are those of the unified corpus.", highlight=False, soft_wrap=True)
                 continue
-            _print_fitting(console, f"{name}, {SETTINGS[setting]}", [x for x in lines if x.setting == setting], listed["metric"]["primary"])
+            _print_fitting(console, f"{name}, {CORPUS_SCOPES[corpus_scope]}", [x for x in lines if x.corpus_scope == corpus_scope], listed["metric"]["primary"])
         how = "no language model took part" if listed["llm_free"] else "with a language model"
         console.print(f"{name}: read by {escape(labels)}; {how}. {escape(listed['metric']['rules'])}", highlight=False, soft_wrap=True)
         ran |= {s["name"] for s in listed["systems"] if s["ran"]}
@@ -116,7 +117,6 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
     return len(ran)
 
 
-SETTINGS = {"unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 
 
 def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], dict[str, Any]]:
@@ -165,7 +165,7 @@ def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool
              *((("calls", "number"), ("rounds", "number")) if wide else ())]
 
     def cell(line: Line, measure: str, kind: str) -> str:
-        value = show(line.values[measure].difference, kind)
+        value = show(line.values[measure].estimate, kind)
         interval = show_interval(line.values[measure], kind) if kind == "percent" and (wide or measure == primary[0]) else ""
         return joined(value, interval)
 
@@ -178,7 +178,7 @@ def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool
     table = Table(*([Column("reader", no_wrap=True)] if several else []), Column("system", no_wrap=True), *(right(labels.get(m, m.replace("_", " "))) for m, _ in shown),
                   *([right(f"{labels.get(primary[0], primary[0])} - {reference}'s")] if reference else []), title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for line in lines:
-        difference = joined(show(line.difference.difference, "points"), show_interval(line.difference, "points")) if line.difference else ""
+        difference = joined(show(line.difference.estimate, "points"), show_interval(line.difference, "points")) if line.difference else ""
         table.add_row(*([line.reader] if several else []), f"{line.system} {line.variant}".strip(), *(cell(line, m, kind) for m, kind in shown),
                       *([difference] if reference else []))
     return table

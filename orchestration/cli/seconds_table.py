@@ -27,9 +27,9 @@ def show_seconds(root: Path, benchmark: str, console: Console) -> None:
         told = json.loads(path.read_text("utf-8"))
         retrieval, systems = dict(told["retrieval"]), [s for s in told["systems"] if not s["variant"]]
         tables = [_steps(benchmark, retrieval)] if retrieval else []
-        settings = list(dict.fromkeys(s["setting"] for s in systems))
+        settings = list(dict.fromkeys(s["corpus_scope"] for s in systems))
         if settings:
-            tables.append(_systems(f"{benchmark}, {settings[0]}: milliseconds a question", [s for s in systems if s["setting"] == settings[0]]))
+            tables.append(_systems(f"{benchmark}, {settings[0]}: milliseconds a question", [s for s in systems if s["corpus_scope"] == settings[0]]))
     except FileNotFoundError:
         console.print(f"{benchmark}: no seconds were measured here: the answers came out of the cache of outputs.", highlight=False, soft_wrap=True)
         return
@@ -55,8 +55,8 @@ def _milliseconds(seconds: float) -> str:
 def _steps(benchmark: str, retrieval: Mapping[str, Mapping[str, float]]) -> Table:
     n = next(iter(retrieval.values())).get("questions", 0)
     table = _table(f"{benchmark}: search and node encoding, a question (mean of {n:.0f}, one thread)", "corpus", [*_STEPS.values(), "nodes"])
-    for setting, spent in retrieval.items():
-        table.add_row(setting, *(show_time(spent[s]) for s in _STEPS), f"{spent['nodes']:.0f}")
+    for corpus_scope, spent in retrieval.items():
+        table.add_row(corpus_scope, *(show_time(spent[s]) for s in _STEPS), f"{spent['nodes']:.0f}")
     return table
 
 

@@ -240,11 +240,11 @@ def _quality_gates(client: MlflowClient, config: Config, challenger: ModelVersio
         d = paired_ratio_bootstrap(mine, theirs, e.resamples, e.seed, e.confidence)
         scale, unit = (100, " points") if measure.percent else (1, "")
         before, after = ((100 if measure.percent else 1) * float(np.divide(n.sum(), m.sum())) if m.sum() else float("nan") for n, m in (theirs, mine))
-        return d, (f"{measure.label} {before:.1f} ({against}) -> {after:.1f}: {scale * d.difference:+.1f}{unit}, "
+        return d, (f"{measure.label} {before:.1f} ({against}) -> {after:.1f}: {scale * d.estimate:+.1f}{unit}, "
                    f"{e.confidence:.0%} interval {scale * d.low:+.1f} to {scale * d.high:+.1f}, {len(mine[0])} questions")
 
     pooled, told = compare(sorted(sides))
-    gained = sign * pooled.difference
+    gained = sign * pooled.estimate
     lowest = pooled.low if sign > 0 else -pooled.high
     opponent, needed = "the champion" if champion else "f0", f"better by more than {(100 if measure.percent else 1) * settings.min_difference:g}"
     needed += " points" if measure.percent else ""

@@ -24,14 +24,14 @@ SEARCHING = ("no-retrieval", "universal-rag", "canopy-routed", "canopy-no-iterat
 SIZES = {"flat-leaf-share": ("budget=0.1", "budget=0.5"), "aks": ("M=4",), "canopy": ("k=5", "k=20", "R=1"), "vanilla": ("k=5", "k=20")}
 
 
-def make_row(question: str, system: str, setting: str, variant: str, reader: Mapping[str, Any], primary: Sequence[str], rng: np.random.Generator, seed: int = 13) -> dict[str, Any]:
+def make_row(question: str, system: str, corpus_scope: str, variant: str, reader: Mapping[str, Any], primary: Sequence[str], rng: np.random.Generator, seed: int = 13) -> dict[str, Any]:
     """One answer; its scores and counts are random, its evidence two regions of the question's item."""
     rewrites = system == "recomp-abstractive"
-    rounds = int(rng.integers(1, 4)) if system.startswith("canopy") and setting != "gold" else int(system != "no-retrieval")
+    rounds = int(rng.integers(1, 4)) if system.startswith("canopy") and corpus_scope != "gold" else int(system != "no-retrieval")
     llm = reader["kind"] == "llm"
     region = {"item_id": f"i{question}", "score": 0.25, "depth": 1, "tokens": 12, "text": "said <b>anew</b>" if rewrites else None}
     return {
-        "question_id": question, "reader": reader["name"], "system": system, "setting": setting, "variant": variant, "seed": seed, "k": 10, "rounds_limit": 3,
+        "question_id": question, "reader": reader["name"], "system": system, "corpus_scope": corpus_scope, "variant": variant, "seed": seed, "k": 10, "rounds_limit": 3,
         "prediction": f"<i>{system}</i>", **dict.fromkeys(METRICS), **{m: float(rng.integers(0, 2)) for m in primary}, "tokens": int(rng.integers(50, 900)),
         "whole_tokens": 1000, "calls": [{"role": "reader", "count": 1, "prompt_tokens": 100, "completion_tokens": 5, "fallbacks": int(rng.integers(0, 2))}] * llm,
         "rounds": rounds, "retrieved": 10 * rounds, "follow_up_retrieved": 10 * max(0, rounds - 1), "duplicates": 6 * max(0, rounds - 1), "cap_cut": False,
@@ -44,30 +44,30 @@ def make_row(question: str, system: str, setting: str, variant: str, reader: Map
 
 
 def write_answers(folder: Path, *, adapter: str = "hotpotqa", primary: Sequence[str] = ("em", "f1"), questions: int = 12, seed: int = 1, seeds: Sequence[int] = (13,),
-                  systems: Sequence[str] = tuple(FAMILIES), settings: Sequence[str] = ("unified", "own", "gold"), readers: Sequence[Mapping[str, Any]] = (PLAIN,),
+                  systems: Sequence[str] = tuple(FAMILIES), corpus_scopes: Sequence[str] = ("unified", "own", "gold"), readers: Sequence[Mapping[str, Any]] = (PLAIN,),
                   missing: Mapping[str, str] | None = None, own_is_unified: bool = False) -> list[dict[str, Any]]:
     """Write answers.parquet, rounds.parquet and systems.json; returns the rows. ``missing``: systems that did not run, and why."""
     rng, rows = np.random.default_rng(seed), []
     for reader in readers:
         for system in systems:
             family = FAMILIES[system]
-            for setting in settings:
-                if (setting == "gold" and system in SEARCHING) or (setting != "gold" and family == "oracle"):
+            for corpus_scope in corpus_scopes:
+                if (corpus_scope == "gold" and system in SEARCHING) or (corpus_scope != "gold" and family == "oracle"):
                     continue
-                for variant in ("", *(SIZES.get(system, ()) if setting != "gold" else ())):
-                    rows += [make_row(f"q{q}", system, setting, variant, reader, primary, rng, s) for s in seeds for q in range(questions)]
-    steps = [{**{c: r[c] for c in ("question_id", "reader", "system", "setting", "variant")}, "round": n + 1, "query": f"{r['question_id']} <u>?</u>",
+                for variant in ("", *(SIZES.get(system, ()) if corpus_scope != "gold" else ())):
+                    rows += [make_row(f"q{q}", system, corpus_scope, variant, reader, primary, rng, s) for s in seeds for q in range(questions)]
+    steps = [{**{c: r[c] for c in ("question_id", "reader", "system", "corpus_scope", "variant")}, "round": n + 1, "query": f"{r['question_id']} <u>?</u>",
               "retrieved": [f"i{r['question_id']}", "gone"], "new": [f"i{r['question_id']}"] if not n else [],
               "kept": [{k: e[k] for k in ("item_id", "lo", "hi", "score", "depth")} for e in r["evidence"]] if not n else []} for r in rows for n in range(r["rounds"])]
     folder.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=ANSWER_SCHEMA), folder / "answers.parquet")
     pq.write_table(pa.Table.from_pylist(steps, schema=ROUND_SCHEMA), folder / "rounds.parquet")
     names = [r["name"] for r in readers]
-    listed = [{"name": s, "says": f"says {s} & more", "family": FAMILIES[s], "paper": "", "needs": "", "ran": True, "readers": names, "settings": list(settings), "why_not": []}
+    listed = [{"name": s, "says": f"says {s} & more", "family": FAMILIES[s], "paper": "", "needs": "", "ran": True, "readers": names, "corpus_scopes": list(corpus_scopes), "why_not": []}
               for s in systems]
-    listed += [{"name": s, "says": "", "family": "main", "paper": "IRCoT", "needs": "", "ran": False, "readers": [], "settings": [], "why_not": [why]} for s, why in (missing or {}).items()]
+    listed += [{"name": s, "says": "", "family": "main", "paper": "IRCoT", "needs": "", "ran": False, "readers": [], "corpus_scopes": [], "why_not": [why]} for s, why in (missing or {}).items()]
     told = {"readers": list(readers), "llm_free": all(r["kind"] == "plain" for r in readers), "metric": {"adapter": adapter, "primary": list(primary), "rules": "rules <of> it"},
-            "questions": {"test": questions, "asked": {str(s): questions for s in seeds}}, "settings": list(settings), "own_is_unified": own_is_unified, "seeds": list(seeds),
+            "questions": {"test": questions, "asked": {str(s): questions for s in seeds}}, "corpus_scopes": list(corpus_scopes), "own_is_unified": own_is_unified, "seeds": list(seeds),
             "systems": listed}
     (folder / "systems.json").write_text(json.dumps(told), encoding="utf-8")
     return rows

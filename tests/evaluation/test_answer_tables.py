@@ -29,12 +29,12 @@ from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered, write_
 SETTINGS = Settings(200, 13, 0.95)
 
 
-def pick(rows: list[dict[str, Any]], system: str, setting: str = "unified", variant: str = "") -> list[dict[str, Any]]:
-    return sorted((r for r in rows if (r["system"], r["setting"], r["variant"]) == (system, setting, variant)), key=lambda r: r["question_id"])
+def pick(rows: list[dict[str, Any]], system: str, corpus_scope: str = "unified", variant: str = "") -> list[dict[str, Any]]:
+    return sorted((r for r in rows if (r["system"], r["corpus_scope"], r["variant"]) == (system, corpus_scope, variant)), key=lambda r: r["question_id"])
 
 
 def same(a: Interval | None, b: Interval) -> bool:
-    return a is not None and np.allclose([a.difference, a.low, a.high], [b.difference, b.low, b.high], equal_nan=True)
+    return a is not None and np.allclose([a.estimate, a.low, a.high], [b.estimate, b.low, b.high], equal_nan=True)
 
 
 def test_means_differences_and_changes_are_those_of_the_rows(tmp_path: Path) -> None:
@@ -48,12 +48,12 @@ def test_means_differences_and_changes_are_those_of_the_rows(tmp_path: Path) -> 
     assert same(told["canopy"]["em"], ratio_intervals([(em, np.ones(len(em)))], 200, 13, 0.95)[0])
     assert same(told["canopy"]["difference"], paired_bootstrap(em, other, 200, 13, 0.95))
     kept = [r["answer_in_evidence"] for r in mine if r["answer_in_evidence"] is not None]
-    assert told["canopy"]["answer_in_evidence"].difference == pytest.approx(sum(kept) / len(kept)) and len(kept) == len(mine) - 1
-    assert told["canopy"]["change_tokens"].difference == pytest.approx(sum(r["tokens"] for r in mine) / sum(r["tokens"] for r in whole) - 1)
+    assert told["canopy"]["answer_in_evidence"].estimate == pytest.approx(sum(kept) / len(kept)) and len(kept) == len(mine) - 1
+    assert told["canopy"]["change_tokens"].estimate == pytest.approx(sum(r["tokens"] for r in mine) / sum(r["tokens"] for r in whole) - 1)
     later = sum(r["follow_up_retrieved"] for r in mine)
-    assert told["canopy"]["duplicate_share"].difference == pytest.approx(sum(r["duplicates"] for r in mine) / later)
+    assert told["canopy"]["duplicate_share"].estimate == pytest.approx(sum(r["duplicates"] for r in mine) / later)
     spent = {r["system"]: r for r in cost_table(view).rows}
-    assert spent["canopy"]["pruned"].difference == pytest.approx(7 / 8) and spent["canopy"]["kept_share"].difference == pytest.approx(np.mean([r["tokens"] for r in mine]) / 1000)
+    assert spent["canopy"]["pruned"].estimate == pytest.approx(7 / 8) and spent["canopy"]["kept_share"].estimate == pytest.approx(np.mean([r["tokens"] for r in mine]) / 1000)
     assert told["vanilla"].get("difference") is None and "calls" not in {c.key for c in table.columns}
 
 
@@ -68,14 +68,14 @@ def test_one_resampling_serves_all_systems() -> None:
     twice = Paired({"a": pairs["a"], "2a": (2 * pairs["a"][0], pairs["a"][1])}, 300, 7)
     assert twice.change("2a", "a").low == pytest.approx(1) and twice.change("2a", "a").high == pytest.approx(1)
     nothing = Paired({"a": (np.zeros(0), np.zeros(0))}, 100, 7)
-    assert math.isnan(nothing.value("a").difference) and "b" not in nothing
+    assert math.isnan(nothing.value("a").estimate) and "b" not in nothing
 
 
 def test_seeds_are_averaged_and_never_counted_twice(tmp_path: Path) -> None:
     answered, rows = make_answered(tmp_path / "a", seeds=(1, 2), questions=5, systems=("vanilla", "canopy"))
     group = build_views([answered], SETTINGS)[0].groups[0]
     assert group.questions == 5
-    assert group.value(CANOPY, "em").difference == pytest.approx(np.mean([r["em"] for r in pick(rows, "canopy")]))
+    assert group.value(CANOPY, "em").estimate == pytest.approx(np.mean([r["em"] for r in pick(rows, "canopy")]))
     noted = notes_table(build_views([answered], SETTINGS)[0]).rows
     assert [(r["system"], r["note"], r["count"]) for r in noted] == [("canopy", "stopped <early>", 10)]
 
@@ -84,7 +84,7 @@ def test_corpora_and_readers_have_tables_of_their_own(tmp_path: Path) -> None:
     answered, rows = make_answered(tmp_path / "a", readers=(PLAIN, MODEL), systems=("vanilla", "canopy", "canopy-lookahead", "canopy-no-projection", "gold-item"))
     views = build_views([answered], SETTINGS)
     sections = answer_sections(views)
-    assert [(v.reader, v.setting) for v in views] == [(r, s) for r in ("extractive", "qwen") for s in ("unified", "own", "gold")]
+    assert [(v.reader, v.corpus_scope) for v in views] == [(r, s) for r in ("extractive", "qwen") for s in ("unified", "own", "gold")]
     keys = [t.key for s in sections for t in s.tables]
     assert len(keys) == len(set(keys))
     for part in sections:
@@ -94,7 +94,7 @@ def test_corpora_and_readers_have_tables_of_their_own(tmp_path: Path) -> None:
             assert {line["corpus"] for line in lines} == {t.about["corpus"]} and {line["read_by"] for line in lines} == {t.about["read by"]}
     assert "LLM-free" in views[0].about["read by"] and "Qwen3-VL-8B" in views[3].about["read by"] and "LLM-free" not in views[3].about["read by"]
     own = systems_table(views[1], "main", "Main", main_systems, VANILLA)
-    assert own.rows[0]["em"].difference == pytest.approx(np.mean([r["em"] for r in pick(rows, "vanilla", "own") if r["reader"] == "extractive"]))
+    assert own.rows[0]["em"].estimate == pytest.approx(np.mean([r["em"] for r in pick(rows, "vanilla", "own") if r["reader"] == "extractive"]))
     first = [c.key for c in systems_table(views[3], "main", "Main", main_systems, VANILLA).columns]
     assert first.index("em") < first.index("gold_recall") and "calls" in {c.key for c in cost_table(views[3]).columns}
     plain = [c.key for c in own.columns]
@@ -103,14 +103,14 @@ def test_corpora_and_readers_have_tables_of_their_own(tmp_path: Path) -> None:
 
 def test_a_benchmarks_only_corpus_is_told_once(tmp_path: Path) -> None:
     answered, _ = make_answered(tmp_path / "a", own_is_unified=True)
-    assert [v.setting for v in build_views([answered], SETTINGS)] == ["unified", "gold"]
+    assert [v.corpus_scope for v in build_views([answered], SETTINGS)] == ["unified", "gold"]
 
 
 def test_the_best_is_signed_and_so_is_what_cannot_be_told_from_it(tmp_path: Path) -> None:
     answered, rows = make_answered(tmp_path / "a", questions=30)
     view = build_views([answered], SETTINGS)[0]
     table = systems_table(view, "main", "Main", main_systems, VANILLA)
-    values = {r["system"]: r["em"].difference for r in table.rows}
+    values = {r["system"]: r["em"].estimate for r in table.rows}
     best = max(values, key=lambda s: values[s])
     signs = {r["system"]: r.get("_marks", {}).get("em") for r in table.rows}
     assert {s for s, sign in signs.items() if sign == "★"} == {s for s in values if values[s] == values[best]}
@@ -119,7 +119,7 @@ def test_the_best_is_signed_and_so_is_what_cannot_be_told_from_it(tmp_path: Path
             d = paired_bootstrap(*(np.array([r["em"] for r in pick(rows, s)]) for s in (system, best)), 200, 13, 0.95)
             assert sign == ("≈" if d.low <= 0 <= d.high else None)
     assert "★" in to_html(table) and "★" in to_markdown(table) and "not told apart" in to_markdown(table)
-    gold = next(v for v in build_views([answered], SETTINGS) if v.setting == "gold")
+    gold = next(v for v in build_views([answered], SETTINGS) if v.corpus_scope == "gold")
     selection = next(t for s in answer_sections([gold]) if s.key == "selection" for t in s.tables)
     assert all("_marks" not in r for r in selection.rows if r["system"] in ("gold-item", "gold-span")), "oracles do not compete"
 
@@ -152,9 +152,9 @@ def test_means_weigh_benchmarks_alike_and_need_all_of_them(tmp_path: Path) -> No
     mean = {r["system"]: r for r in systems_table(view, "main", "Main", main_systems, VANILLA, mean=True).rows if r["benchmark"] == "mean of 2 benchmarks"}
     assert set(mean) == {"vanilla", "canopy"}
     expected = {s: (np.mean([r["em"] for r in pick(rows_a, s)]) + np.mean([r["accuracy"] for r in pick(rows_b, s)])) / 2 for s in mean}
-    assert mean["canopy"]["em"].difference == pytest.approx(expected["canopy"])
-    assert mean["canopy"]["difference"].difference == pytest.approx(expected["canopy"] - expected["vanilla"])
-    assert mean["canopy"]["difference"].low <= mean["canopy"]["difference"].difference <= mean["canopy"]["difference"].high
+    assert mean["canopy"]["em"].estimate == pytest.approx(expected["canopy"])
+    assert mean["canopy"]["difference"].estimate == pytest.approx(expected["canopy"] - expected["vanilla"])
+    assert mean["canopy"]["difference"].low <= mean["canopy"]["difference"].estimate <= mean["canopy"]["difference"].high
 
 
 UP, DOWN, OPEN, MORE, LESS = Interval(.1, .05, .2), Interval(-.1, -.2, -.05), Interval(0, -.1, .1), Interval(.3, .2, .4), Interval(-.3, -.4, -.2)
@@ -209,7 +209,7 @@ def test_sizes_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 
 def test_out_of_domain_is_a_table_of_its_own_that_tells_what_was_trained_on(tmp_path: Path) -> None:
-    a, _ = make_answered(tmp_path / "a", "mine", adapter="two_wiki", systems=("vanilla", "canopy"), settings=("unified",))
+    a, _ = make_answered(tmp_path / "a", "mine", adapter="two_wiki", systems=("vanilla", "canopy"), corpus_scopes=("unified",))
     sections = {s.key: s for s in answer_sections(build_views([a], SETTINGS))}
     assert "main" not in sections and "trained on questions of mine too" in sections["out-of-domain"].markdown
     row = next(r for r in sections["out-of-domain"].tables[0].rows if r["system"] == "canopy")
@@ -247,9 +247,9 @@ def test_the_papers_main_table_is_the_papers() -> None:
 
 def test_compression_alone_is_shown_as_it_was_summarised(tmp_path: Path) -> None:
     write_answers(tmp_path / "a", systems=("vanilla",), questions=2)
-    curves = [{"setting": "own", "compressor": c, "scorer": "f_theta", "size": size, "questions": 2, **{k: v for m, x in (("tokens", 100.0 * (size or 1)), ("gold_recall", 0.5), (
+    curves = [{"corpus_scope": "own", "compressor": c, "scorer": "f_theta", "size": size, "questions": 2, **{k: v for m, x in (("tokens", 100.0 * (size or 1)), ("gold_recall", 0.5), (
         "answer_in_evidence", None)) for k, v in ((m, x), (f"{m}_low", x), (f"{m}_high", x))}} for c, sizes in (("canopy", (None,)), ("flat-leaf", (1.0, 2.0))) for size in sizes]
-    equal = [{"setting": "own", "reference": "canopy", "compressor": "flat-leaf", "scorer": "f_theta", "measure": "gold_recall", "questions": 2, "tokens": 100.0, "ours": 0.5,
+    equal = [{"corpus_scope": "own", "reference": "canopy", "compressor": "flat-leaf", "scorer": "f_theta", "measure": "gold_recall", "questions": 2, "tokens": 100.0, "ours": 0.5,
               "theirs": 0.25, "difference": 0.25, "low": 0.1, "high": 0.4, "reached": True}]
     equal.append({**equal[0], "compressor": "flat-all", "reached": False})
     (tmp_path / "a" / "compression.json").write_text(json.dumps({"curves": curves, "equal_tokens": equal}))

@@ -94,7 +94,7 @@ def test_cases_are_drawn_by_the_seed_and_studies_come_first(tmp_path: Path) -> N
     assert chosen == choose(answered, list(reversed(ids)), 5, 13) and {c.question_id for c in chosen} != {c.question_id for c in choose(answered, ids, 5, 14)}
     studies = {c.why: c.question_id for c in chosen if c.why != DRAWN}
     assert studies == {v: k for k, v in ((q, w) for w, q in find_studies(answered, 13).items())} and set(studies) == {FINDS, LOSES}
-    by = {(r["system"], r["question_id"]): r for r in rows if r["setting"] == "unified" and not r["variant"]}
+    by = {(r["system"], r["question_id"]): r for r in rows if r["corpus_scope"] == "unified" and not r["variant"]}
     q = studies[FINDS]
     assert by["canopy", q]["rounds"] > 1 and by["canopy", q]["gold_items_found"] > by["canopy-no-iteration", q]["gold_items_found"] and by["canopy", q]["em"] == 1
     q = studies[LOSES]
@@ -114,7 +114,7 @@ def test_the_studies_of_the_report_say_who_read_and_what_happened(tmp_path: Path
     assert "No question of this run shows it." in lone[1].markdown
 
 
-@pytest.mark.parametrize("given", [{"systems": ("vanilla",)}, {"systems": ("canopy",)}, {"settings": ("gold",)}, {"questions": 0}, {"systems": ()}])
+@pytest.mark.parametrize("given", [{"systems": ("vanilla",)}, {"systems": ("canopy",)}, {"corpus_scopes": ("gold",)}, {"questions": 0}, {"systems": ()}])
 def test_missing_systems_and_settings_leave_less_and_no_trouble(tmp_path: Path, given: dict[str, Any]) -> None:
     cases, items = _cases(tmp_path, **given)
     page = CasePage({} if given.get("systems") == ("canopy",) else items, 2, 30.0, {}).render(cases)

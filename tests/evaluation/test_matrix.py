@@ -15,7 +15,7 @@ import pytest
 
 from canopy.answers.gold import AnswerGold, Places, build_gold
 from canopy.answers.journal import Journal
-from canopy.answers.matrix import IN_A_ROW, TURNS, do_all, do_until_done, plan, sample_by_seed, settings_of
+from canopy.answers.matrix import IN_A_ROW, TURNS, do_all, do_until_done, plan, sample_by_seed, scopes_of
 from canopy.answers.rows import Scorekeeper
 from canopy.answers.summary import columns_read, compare_systems, flat
 from canopy.config import Answers
@@ -48,20 +48,20 @@ def held(item_id: str) -> Any:
 
 def test_oracles_run_where_items_are_given_and_searchers_where_there_is_something_to_search() -> None:
     specs = all_systems()
-    assert settings_of(specs["gold-item"], ["unified", "gold"]) == ["gold"] and settings_of(specs["gold-span"], ["unified"]) == []
-    assert settings_of(specs["canopy-no-iteration"], ["unified", "own", "gold"]) == ["unified", "own"]
-    assert settings_of(specs["canopy"], ["unified", "own", "gold"]) == ["unified", "own", "gold"]
+    assert scopes_of(specs["gold-item"], ["unified", "gold"]) == ["gold"] and scopes_of(specs["gold-span"], ["unified"]) == []
+    assert scopes_of(specs["canopy-no-iteration"], ["unified", "own", "gold"]) == ["unified", "own"]
+    assert scopes_of(specs["canopy"], ["unified", "own", "gold"]) == ["unified", "own", "gold"]
 
 
 def test_k_rounds_and_budgets_are_variants() -> None:
     answers = Answers(sweep_k=(5, 20), sweep_rounds=(1,), budgets=(0.2, 0.5), seeds=(1, 2))
     cells = plan(find_systems(["canopy", "vanilla", "flat-leaf-share"]), "reader", ["unified", "gold"], answers)
-    named = [(c.spec.name, c.setting, c.variant) for c in cells]
+    named = [(c.spec.name, c.corpus_scope, c.variant) for c in cells]
     assert named == [
         ("canopy", "unified", ""), ("canopy", "unified", "k=5"), ("canopy", "unified", "k=20"), ("canopy", "unified", "R=1"), ("canopy", "gold", ""),
         ("vanilla", "unified", ""), ("vanilla", "unified", "k=5"), ("vanilla", "unified", "k=20"), ("vanilla", "gold", ""),
         *(("flat-leaf-share", s, v) for s in ("unified", "gold") for v in ("", "budget=0.2", "budget=0.5"))]
-    sizes = {(c.spec.name, c.setting, c.variant): (c.sizes["k"], c.sizes["rounds_limit"]) for c in cells}
+    sizes = {(c.spec.name, c.corpus_scope, c.variant): (c.sizes["k"], c.sizes["rounds_limit"]) for c in cells}
     assert sizes["canopy", "unified", ""] == (10, 3) and sizes["canopy", "unified", "k=5"] == (5, 3) and sizes["canopy", "unified", "R=1"] == (10, 1)
     assert sizes["canopy", "gold", ""] == (10, 1) and sizes["vanilla", "unified", "k=20"] == (20, 1)
     assert all(c.seeds == (1, 2) for c in cells) and len({c.key("q") for c in cells}) == len(cells)
@@ -271,8 +271,8 @@ def test_a_question_without_a_published_answer_has_no_scores() -> None:
 
 # ---- side by side
 
-def made_up(system: str, em: list[float | None], setting: str = "unified", **columns: Any) -> list[dict[str, Any]]:
-    return [{"question_id": f"q{n}", "reader": "r", "setting": setting, "system": system, "variant": "", "em": v, "gold_recall": None, "answer_in_evidence": 1.0, "tokens": 10,
+def made_up(system: str, em: list[float | None], corpus_scope: str = "unified", **columns: Any) -> list[dict[str, Any]]:
+    return [{"question_id": f"q{n}", "reader": "r", "corpus_scope": corpus_scope, "system": system, "variant": "", "em": v, "gold_recall": None, "answer_in_evidence": 1.0, "tokens": 10,
              "whole_tokens": 40, "calls": [{"role": "reader", "count": 2}], "rounds": 2, "duplicates": 1, "follow_up_retrieved": n % 2, "gold_items_found": 1,
              "gold_items": 2, **columns} for n, v in enumerate(em)]
 
@@ -285,9 +285,9 @@ def test_systems_are_compared_on_the_same_resampled_questions() -> None:
     assert (vanilla.system, vanilla.difference, canopy.system, canopy.reference) == ("vanilla", None, "canopy", "vanilla") and canopy.questions == 60
     at = sorted(range(60), key=lambda n: f"q{n}")
     assert canopy.difference == paired_bootstrap(np.array(b)[at], np.array(a)[at], 200, 5, 0.95)
-    assert canopy.values["em"].difference == pytest.approx(np.mean(b)) and canopy.values["em"].low < np.mean(b) < canopy.values["em"].high
-    assert canopy.values["calls"].difference == 2.0 and canopy.values["kept_share"].difference == 0.25 and canopy.values["gold_item_recall"].difference == 0.5
-    assert canopy.values["duplicate_share"].difference == 1.0 and np.isnan(canopy.values["gold_recall"].difference)  # pooled; never defined
+    assert canopy.values["em"].estimate == pytest.approx(np.mean(b)) and canopy.values["em"].low < np.mean(b) < canopy.values["em"].high
+    assert canopy.values["calls"].estimate == 2.0 and canopy.values["kept_share"].estimate == 0.25 and canopy.values["gold_item_recall"].estimate == 0.5
+    assert canopy.values["duplicate_share"].estimate == 1.0 and np.isnan(canopy.values["gold_recall"].estimate)  # pooled; never defined
     row = flat([canopy], ["em"])[0]
     assert row["gold_recall"] is None and row["difference_to"] == "vanilla" and row["difference_low"] <= row["difference"] <= row["difference_high"]
     assert set(columns_read(["em"])) <= set(rows[0])
@@ -295,8 +295,8 @@ def test_systems_are_compared_on_the_same_resampled_questions() -> None:
 
 def test_settings_and_readers_are_never_mixed() -> None:
     rows = [*made_up("vanilla", [1.0] * 10), *made_up("canopy", [0.0] * 10, "gold"), *made_up("gold-item", [1.0] * 10, "gold")]
-    lines = {(x.setting, x.system): x for x in compare_systems(rows, ["em"], resamples=100, seed=1, confidence=0.9)}
-    assert lines["gold", "canopy"].reference == "gold-item" and lines["gold", "canopy"].difference.difference == -1.0
+    lines = {(x.corpus_scope, x.system): x for x in compare_systems(rows, ["em"], resamples=100, seed=1, confidence=0.9)}
+    assert lines["gold", "canopy"].reference == "gold-item" and lines["gold", "canopy"].difference.estimate == -1.0
     assert lines["unified", "vanilla"].difference is None
 
 

@@ -115,7 +115,7 @@ def _with_answers(folder, readers=(PLAIN,), **given):
     return build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95), CORPUS, [answered], [], {}, CasePage({}, 2, 30.0, {}))
 
 
-SMALL = {"systems": ("no-retrieval", "vanilla", "canopy", "canopy-exclude-seen"), "settings": ("unified",)}
+SMALL = {"systems": ("no-retrieval", "vanilla", "canopy", "canopy-exclude-seen"), "corpus_scopes": ("unified",)}
 
 
 @pytest.fixture(scope="module")

@@ -97,16 +97,16 @@ def test_the_environments_server_is_written_down_and_its_key_is_not(monkeypatch:
     assert "CANOPY_LLM_MODEL" not in told and "secret" not in told
 
 
-def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1"), settings: Sequence[str] = ("unified",)) -> Path:
+def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1"), corpus_scopes: Sequence[str] = ("unified",)) -> Path:
     """What the stage `answers` writes, made up."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "params.yaml").write_text(PARAMS)
     folder = root / "data" / "answers" / "tiny"
     rows: list[dict[str, Any]] = [
-        {"question_id": f"q{n}", "reader": "words", "system": system, "setting": setting, "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
+        {"question_id": f"q{n}", "reader": "words", "system": system, "corpus_scope": corpus_scope, "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
          **{m: None for m in METRICS}, **dict.fromkeys(primary, v), "tokens": 10, "whole_tokens": 40, "calls": [], "rounds": 1, "retrieved": 3, "follow_up_retrieved": 0, "duplicates": 0,
          "cap_cut": False, "gold_items_found": 1, "gold_items": 2, "gold_recall": 0.5, "answer_in_evidence": None, "items_refinable": 1, "items_kept": 1, "items_split": 0,
-         "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []} for setting in settings for system, values in em.items() for n, v in enumerate(values)]
+         "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []} for corpus_scope in corpus_scopes for system, values in em.items() for n, v in enumerate(values)]
     write_table(folder / "answers.parquet", rows, ANSWER_SCHEMA)
     described = [{"name": s, "ran": True, "why_not": []} for s in em] + [{"name": "ircot", "ran": False, "why_not": ["needs a language model server"]}]
     (folder / "systems.json").write_text(json.dumps({"readers": [{"name": "words", "label": "the word reader", "kind": "plain"}], "llm_free": True, "systems": described, "own_is_unified": False,
@@ -144,10 +144,10 @@ def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
 
     assert "no seconds were measured here" in shown()
     path.parent.mkdir(parents=True)
-    took = {"reader": "words", "setting": "unified", "system": "canopy", "variant": "", "answers": 3, "mean": 0.25, "median": 0.125, "p95": 3.0, "roles": {},
+    took = {"reader": "words", "corpus_scope": "unified", "system": "canopy", "variant": "", "answers": 3, "mean": 0.25, "median": 0.125, "p95": 3.0, "roles": {},
             "activities": {"search": 0.0004, "read": 0.2}, "answers_from_cached_calls": 0}
     steps = {"query_encoding": 0.011, "search": 0.00042, "node_encoding_cold": 2.31, "node_scores_cached": 0.0012, "nodes": 61.0, "questions": 3.0}
-    path.write_text(json.dumps({"systems": [took, {**took, "variant": "k=5", "mean": 77.0}, {**took, "setting": "gold", "mean": 88.0}], "retrieval": {"unified": steps, "own": steps}}))
+    path.write_text(json.dumps({"systems": [took, {**took, "variant": "k=5", "mean": 77.0}, {**took, "corpus_scope": "gold", "mean": 88.0}], "retrieval": {"unified": steps, "own": steps}}))
     told = shown()
     assert max(len(line) for line in told.splitlines() if "FILE" not in line) <= 80 and "every corpus, size and role: FILE" in told and "mean of 3, one thread" in told
     assert all(line.split() == [corpus, "11", "ms", "0.42", "ms", "2.3", "s", "1.2", "ms", "61"] for corpus in ("unified", "own") for line in told.splitlines() if line.startswith(f" {corpus} "))
@@ -158,12 +158,12 @@ def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
 
 
 def test_values_are_combined(tmp_path: Path) -> None:
-    points = plan_points(tmp_path, ["hierarchy.branching=2,4", "answers.k=5", "answers.settings=[unified],[own, gold]"], ["answers.systems=[canopy]"])
-    assert [p.name for p in points] == [f"B={b}, settings={s}" for b in (2, 4) for s in ("[unified]", "[own, gold]")]
-    assert points[3].assignments == ("answers.systems=[canopy]", "hierarchy.branching=4", "answers.k=5", "answers.settings=[own, gold]")
-    assert points[0].axes == ("hierarchy.branching", "answers.settings")
+    points = plan_points(tmp_path, ["hierarchy.branching=2,4", "answers.k=5", "answers.corpus_scopes=[unified],[own, gold]"], ["answers.systems=[canopy]"])
+    assert [p.name for p in points] == [f"B={b}, corpus_scopes={s}" for b in (2, 4) for s in ("[unified]", "[own, gold]")]
+    assert points[3].assignments == ("answers.systems=[canopy]", "hierarchy.branching=4", "answers.k=5", "answers.corpus_scopes=[own, gold]")
+    assert points[0].axes == ("hierarchy.branching", "answers.corpus_scopes")
     assert len({p.folder for p in points}) == 4 and all(p.folder.is_relative_to(tmp_path / ".canopy" / "sweeps") for p in points)
-    again = plan_points(tmp_path, ["hierarchy.branching=4,2", "answers.k=5", "answers.settings=[own, gold],[unified]"])
+    again = plan_points(tmp_path, ["hierarchy.branching=4,2", "answers.k=5", "answers.corpus_scopes=[own, gold],[unified]"])
     assert {p.folder for p in again} == {p.folder for p in points}  # a point keeps its workspace, whatever else is asked for
 
 
@@ -194,13 +194,13 @@ def test_what_is_no_sweep_is_refused(given: list[str], tmp_path: Path) -> None:
 
 def test_points_are_laid_side_by_side_on_the_same_questions_a_corpus_a_table(tmp_path: Path) -> None:
     wins = {2: [0.0] * 20, 4: [0.0] * 15 + [1.0] * 5}
-    folders = {b: write_answers(tmp_path / f"b{b}", {"vanilla": [1.0, 0.0] * 10, "canopy": values}, settings=("unified", "gold")) for b, values in wins.items()}
+    folders = {b: write_answers(tmp_path / f"b{b}", {"vanilla": [1.0, 0.0] * 10, "canopy": values}, corpus_scopes=("unified", "gold")) for b, values in wins.items()}
     points = [Point(f"B={b}", (), f, ("hierarchy.branching",)) for b, f in folders.items()]
     files, tables = compare(points)
     assert [t.about["corpus"] for t in tables] == ["unified corpus", "gold items given"] and all(len(t.rows) == 4 for t in tables)  # no table mixes corpora
     shown = {r["system"]: r for r in tables[0].rows}
     assert list(shown) == ["vanilla B=2", "vanilla B=4", "canopy B=2", "canopy B=4"]
-    assert shown["canopy B=4"]["difference"].difference == 0.25 and shown["vanilla B=4"]["difference"].difference == 0.0 and "difference" not in shown["canopy B=2"]
+    assert shown["canopy B=4"]["difference"].estimate == 0.25 and shown["vanilla B=4"]["difference"].estimate == 0.0 and "difference" not in shown["canopy B=2"]
     assert 0.05 <= shown["canopy B=4"]["difference"].low < 0.25 < shown["canopy B=4"]["difference"].high
     written = write_comparison(points, files)
     assert {p.name for p in written} == {"comparison.html", "comparison.md"} and all(p.parent == tmp_path for p in written)

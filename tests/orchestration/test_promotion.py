@@ -131,16 +131,16 @@ def test_stale_evaluation_is_refused(workspace: Path) -> None:
     assert _failed(verdict) == ["evaluated on current data"] and "`canopy run`" in verdict.gates[0].why
 
 
-@pytest.mark.parametrize(("setting", "failing"), [
+@pytest.mark.parametrize(("corpus_scope", "failing"), [
     ("promotion: {min_difference: 0.5, require_interval_above: false}", ["decision_accuracy against f0"]),
     ("promotion: {min_difference: 0.5}", BOTH_AGAINST_F0),
     ("promotion: {min_difference: 0.199}", [INTERVAL]),
     ("promotion: {metric: kept_tokens}", ["kept_tokens against f0", INTERVAL]),  # the same number of tokens
     ("promotion: {metric: kept_tokens, min_difference: -1}", []),
 ])
-def test_params_decide(workspace: Path, setting: str, failing: list[str]) -> None:
+def test_params_decide(workspace: Path, corpus_scope: str, failing: list[str]) -> None:
     with open(workspace / "params.yaml", "a") as f:
-        f.write(setting + "\n")
+        f.write(corpus_scope + "\n")
     _register(workspace, 0.6)
     assert _failed(promote(workspace, dry_run=True)) == failing
 

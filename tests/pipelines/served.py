@@ -44,13 +44,13 @@ class Shelf:
         return {"recomp_extractive": build_bert(self.root / "bert"), "recomp_abstractive": build_t5(self.root / "t5"),
                 "longllmlingua": build_causal(self.root / "causal")}
 
-    def tools(self, server: ScriptedServer | None = None, answers: Answers = ANSWERS, setting: str = "unified", sees_media: bool = False, **more: Any) -> Tools:
+    def tools(self, server: ScriptedServer | None = None, answers: Answers = ANSWERS, corpus_scope: str = "unified", sees_media: bool = False, **more: Any) -> Tools:
         """Tools over the corpus, all roles played by the server; tokens are estimated, and nothing is cached."""
         chat = ChatClient(Server(server.url if server else "http://127.0.0.1:9/v1", "tiny", timeout_seconds=5.0, tries=4), None, wait=lambda seconds: None)
         reader = LanguageReader(chat, "tiny", EstimatedTokens(), sees_media)
         roles = Roles(LanguageCritic(chat, reader.count_tokens), LanguageClassifier(chat), LanguageRouter(chat), reader, "scripted", "llm", chat)
         scorers = {n: self.corpus.scorers[n] for n in ("f0", "f_theta")}
-        return Tools(self.corpus.library, self.corpus.searcher, scorers, roles, answers, setting, **more)
+        return Tools(self.corpus.library, self.corpus.searcher, scorers, roles, answers, corpus_scope, **more)
 
     def answer(self, name: str, server: ScriptedServer | None = None, question: Question = QUESTION, answers: Answers = ANSWERS,
                **more: Any) -> tuple[Result, Trace]:

@@ -30,13 +30,13 @@ GOLD = [{"question_id": "q1", "item_id": "tiny/curie", "group": 0, "fragments": 
         {"question_id": "q2", "item_id": "tiny/elements", "group": 0, "fragments": [3], "coverage": "located"}]
 
 
-def measured(shelf: Shelf, setting: str, answers: Answers = Answers(k=3)) -> list[dict[str, Any]]:
+def measured(shelf: Shelf, corpus_scope: str, answers: Answers = Answers(k=3)) -> list[dict[str, Any]]:
     def held(item_id: str) -> Any:
         return shelf.library.item(item_id), shelf.library.leaves(item_id)
 
     places = Places(Folded(), held)
     gold = build_gold(GOLD, QUESTIONS, places, held)
-    ruler = Ruler(shelf.tools(None, answers, setting, gold=gold.given), gold, places)
+    ruler = Ruler(shelf.tools(None, answers, corpus_scope, gold=gold.given), gold, places)
     return [r for q in QUESTIONS for r in ruler.measure(q)]
 
 
@@ -44,21 +44,21 @@ def pick(rows: Sequence[dict[str, Any]], name: str, scorer: str = "f_theta") -> 
     return [r for r in rows if r["compressor"] == name and r["scorer"] == scorer]
 
 
-@pytest.mark.parametrize("setting", ["gold", "unified"])
-def test_curves_run_from_nothing_to_everything(shelf: Shelf, setting: str) -> None:
-    rows = measured(shelf, setting)
-    asked = {"gold": {"q1", "q2"}, "unified": {"q1", "q2", "q3"}}[setting]
-    assert {r["question_id"] for r in rows} == asked and {r["setting"] for r in rows} == {setting}
+@pytest.mark.parametrize("corpus_scope", ["gold", "unified"])
+def test_curves_run_from_nothing_to_everything(shelf: Shelf, corpus_scope: str) -> None:
+    rows = measured(shelf, corpus_scope)
+    asked = {"gold": {"q1", "q2"}, "unified": {"q1", "q2", "q3"}}[corpus_scope]
+    assert {r["question_id"] for r in rows} == asked and {r["corpus_scope"] for r in rows} == {corpus_scope}
     for q in asked:
         (none,), (whole,) = (pick([r for r in rows if r["question_id"] == q], n, "") for n in ("none", "whole"))
         assert (none["tokens"], none["answer_in_evidence"]) == (0, None if q == "q3" else 0.0) and none["gold_recall"] in (None, 0.0)
-        if setting == "gold":
+        if corpus_scope == "gold":
             assert (whole["gold_recall"], whole["answer_in_evidence"]) == (1.0, 1.0)
         for name in ("flat-leaf", "any-level", "near-best", "flat-all"):
             of = [r for r in pick(rows, name) if r["question_id"] == q]
             assert all(a["tokens"] <= b["tokens"] and (a["gold_recall"] or 0) <= (b["gold_recall"] or 0) for a, b in zip(of, of[1:], strict=False) if name != "any-level"), name
             assert all(r["tokens"] > 0 for r in of)
-    if setting == "unified":
+    if corpus_scope == "unified":
         assert all(r["gold_recall"] is None for r in rows if r["question_id"] == "q3")
 
 
@@ -83,7 +83,7 @@ def test_the_best_leaves_of_all_items_are_taken_together() -> None:
 
 
 def rows_of(name: str, scorer: str, size: float, tokens: Sequence[int], recall: Sequence[float | None]) -> list[dict[str, Any]]:
-    return [{"question_id": f"q{n}", "setting": "gold", "compressor": name, "scorer": scorer, "size": size, "tokens": t, "gold_recall": r, "answer_in_evidence": None}
+    return [{"question_id": f"q{n}", "corpus_scope": "gold", "compressor": name, "scorer": scorer, "size": size, "tokens": t, "gold_recall": r, "answer_in_evidence": None}
             for n, (t, r) in enumerate(zip(tokens, recall, strict=True))]
 
 

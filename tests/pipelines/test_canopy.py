@@ -93,10 +93,10 @@ def test_tables_stay_whole_for_aggregate_questions_alone(corpus: Corpus, aggrega
 
 def test_given_items_are_one_round(corpus: Corpus) -> None:
     given = [("tiny/q", (("tiny/mars", (0,)), ("tiny/elements", (1,))))]
-    bench = corpus.bench(more("x"), setting="gold", gold=given)
+    bench = corpus.bench(more("x"), corpus_scope="gold", gold=given)
     result = ask(bench)
     assert [r.new for r in result.rounds] == [("tiny/mars", "tiny/elements")] and bench.critic.saw == [] and len(bench.classifier.asked) == 1
-    assert ask(corpus.bench(setting="gold")).evidence == []
+    assert ask(corpus.bench(corpus_scope="gold")).evidence == []
 
 
 def test_the_cap_keeps_the_newest(corpus: Corpus) -> None:

@@ -172,9 +172,9 @@ def test_the_gold_setting_gives_the_items_and_searches_no_further(shelf: Shelf) 
     given = {"q1": [("tiny/elements", (3,)), ("tiny/curie", (2,))]}
     with ScriptedServer(insistent) as server:
         for name, expected in {"canopy": {"classifier": 1, "reader": 1}, "s2g-rag": {"extractor": 1, "reader": 1}, "vanilla": {"reader": 1}}.items():
-            result, trace = shelf.answer(name, server, setting="gold", gold=given)
+            result, trace = shelf.answer(name, server, corpus_scope="gold", gold=given)
             assert calls(trace) == expected and result.rounds[0].retrieved == ("tiny/elements", "tiny/curie"), name
-        result, _ = shelf.answer("gold-span", server, setting="gold", gold=given)
+        result, _ = shelf.answer("gold-span", server, corpus_scope="gold", gold=given)
         assert [(e.item_id, e.lo, e.hi) for e in result.evidence] == [("tiny/elements", 3, 4), ("tiny/curie", 2, 3)]
 
 

@@ -75,17 +75,17 @@ def test_any_level_takes_the_m_best_nodes_that_do_not_overlap(corpus: Corpus, m:
 
 
 def test_gold_items_and_spans(corpus: Corpus) -> None:
-    whole, spans = (run(name, corpus.bench(setting="gold", gold=GOLD)) for name in ("gold-item", "gold-span"))
+    whole, spans = (run(name, corpus.bench(corpus_scope="gold", gold=GOLD)) for name in ("gold-item", "gold-span"))
     assert [(e.item_id, e.lo, e.hi) for e in whole.evidence] == [(i, 0, corpus.library.leaves(i).count) for i in ("tiny/curie", "tiny/elements", "tiny/diagram")]
     # Neighbouring fragments are one region.
     assert [(e.item_id, e.lo, e.hi) for e in spans.evidence] == [("tiny/curie", 1, 3), ("tiny/curie", 4, 5), ("tiny/elements", 3, 4), ("tiny/diagram", 0, 1)]
     text = corpus.library.item("tiny/curie").text
     assert all(text[int(e.span[0]):int(e.span[1])].strip() == s.text for e, s in zip(spans.evidence[:2], spans.shown[:2], strict=True))
-    assert run("gold-span", corpus.bench(setting="gold")).evidence == [] and spans.tokens < whole.tokens
+    assert run("gold-span", corpus.bench(corpus_scope="gold")).evidence == [] and spans.tokens < whole.tokens
 
 
 def test_the_gold_setting_gives_vanilla_the_annotated_items(corpus: Corpus) -> None:
-    result = run("vanilla", corpus.bench(setting="gold", gold=GOLD), k=1)
+    result = run("vanilla", corpus.bench(corpus_scope="gold", gold=GOLD), k=1)
     assert [e.item_id for e in result.evidence] == ["tiny/curie", "tiny/elements", "tiny/diagram"]
 
 
@@ -103,7 +103,7 @@ def test_a_folded_item_is_scored_by_its_representative(corpus: Corpus) -> None:
     twin = Item("tiny/twin", nile.benchmark, "text", nile.title, text=nile.text)
     library = Library({nile.id: nile, twin.id: twin}, 30.0, {twin.id: nile.id})
     scorer = type(corpus.scorers["f_theta"])(corpus.scorers["f_theta"]._store, library.representative)
-    bench = corpus.bench(setting="gold", gold=[("tiny/q", (("tiny/twin", (3,)),))])
+    bench = corpus.bench(corpus_scope="gold", gold=[("tiny/q", (("tiny/twin", (3,)),))])
     tools = Tools(library, corpus.searcher, {"f_theta": scorer}, bench.tools.roles, Answers(), "gold", bench.tools.gold)
     kept = find_systems(["flat-leaf-m1"])[0].make(Answers()).answer(question(DAM), tools, Trace()).evidence
     usual: Sequence[Evidence] = [e for e in run("flat-leaf-m1", corpus.bench()).evidence if e.item_id == "tiny/nile"]

@@ -60,28 +60,28 @@ def test_every_system_that_can_run_answers_every_question(answered: Path) -> Non
     not_run = {s["name"]: s["why_not"] for s in listed["systems"] if not s["ran"]}
     assert {"ircot", "s2g-rag", "canopy-per-modality"} <= set(not_run) and all(not_run.values()) and "canopy" not in not_run
     rows = table(answered).to_pylist()
-    ran = Counter((r["system"], r["setting"]) for r in rows if not r["variant"])
-    assert ran == {(s["name"], setting): 6 for s in listed["systems"] for setting in s["settings"]}
+    ran = Counter((r["system"], r["corpus_scope"]) for r in rows if not r["variant"])
+    assert ran == {(s["name"], corpus_scope): 6 for s in listed["systems"] for corpus_scope in s["corpus_scopes"]}
     assert {r["question_id"] for r in rows} == {q.id for q in QUESTIONS} and all(r["answer_in_evidence"] is None for r in rows if r["question_id"] == "tiny/verdict")
     gold = [r for r in rows if r["system"] == "gold-span"]
-    assert {r["setting"] for r in gold} == {"gold"} and all(r["gold_recall"] == 1.0 for r in gold)
+    assert {r["corpus_scope"] for r in gold} == {"gold"} and all(r["gold_recall"] == 1.0 for r in gold)
     assert all(r["calls"] == [] for r in rows)  # no language model took part
-    whole = {r["question_id"]: r for r in rows if r["system"] == "vanilla" and r["setting"] == "unified"}
+    whole = {r["question_id"]: r for r in rows if r["system"] == "vanilla" and r["corpus_scope"] == "unified"}
     assert all(r["tokens"] == r["whole_tokens"] and r["retrieved"] == 3 and r["rounds"] == 1 for r in whole.values())
-    assert all(r["tokens"] <= whole[r["question_id"]]["tokens"] for r in rows if r["system"] == "flat-leaf-m1" and r["setting"] == "unified")
+    assert all(r["tokens"] <= whole[r["question_id"]]["tokens"] for r in rows if r["system"] == "flat-leaf-m1" and r["corpus_scope"] == "unified")
 
 
 def test_the_own_corpus_is_all_there_is_so_its_rows_are_the_unified_ones(answered: Path) -> None:
     listed, rows = json.loads(outputs(answered)["systems.json"]), table(answered).to_pylist()
     assert listed["own_is_unified"]
-    unified, own = ([{k: v for k, v in r.items() if k != "setting"} for r in rows if r["setting"] == s] for s in ("unified", "own"))
+    unified, own = ([{k: v for k, v in r.items() if k != "corpus_scope"} for r in rows if r["corpus_scope"] == s] for s in ("unified", "own"))
     assert unified == own
 
 
 def test_rounds_say_what_each_retrieved_and_kept(answered: Path) -> None:
-    rows = [r for r in table(answered, "rounds").to_pylist() if r["system"] == "canopy" and r["setting"] == "unified"]
+    rows = [r for r in table(answered, "rounds").to_pylist() if r["system"] == "canopy" and r["corpus_scope"] == "unified"]
     counted = Counter(r["question_id"] for r in rows)
-    assert counted == {r["question_id"]: r["rounds"] for r in table(answered).to_pylist() if r["system"] == "canopy" and r["setting"] == "unified" and not r["variant"]}
+    assert counted == {r["question_id"]: r["rounds"] for r in table(answered).to_pylist() if r["system"] == "canopy" and r["corpus_scope"] == "unified" and not r["variant"]}
     assert all({k["item_id"] for k in r["kept"]} == set(r["new"]) <= set(r["retrieved"]) for r in rows)
     assert {r["query"] for r in rows if r["round"] == 1} == {q.question for q in QUESTIONS}
 
@@ -133,7 +133,7 @@ def test_over_a_server_every_call_is_counted(made: Path, tmp_path: Path) -> None
         answer(root)
         listed, rows = json.loads(outputs(root)["systems.json"]), table(root).to_pylist()
         assert not listed["llm_free"] and listed["readers"][0]["kind"] == "llm" and all(s["ran"] for s in listed["systems"])
-        calls = {(r["system"], r["setting"], r["question_id"]): {c["role"]: c["count"] for c in r["calls"]} for r in rows}
+        calls = {(r["system"], r["corpus_scope"], r["question_id"]): {c["role"]: c["count"] for c in r["calls"]} for r in rows}
         assert all(c["critic"] == 2 and c["reader"] == 1 and c.get("classifier", 0) <= 1 for (s, where, _), c in calls.items() if s == "canopy" and where == "unified")
         assert all(c == {"reader": 1} for (s, where, _), c in calls.items() if s in ("vanilla", "no-retrieval"))
         assert all("critic" not in c for (s, where, _), c in calls.items() if where == "gold")
@@ -156,7 +156,7 @@ def test_another_reader_leaves_what_is_answered_be(made: Path, tmp_path: Path) -
     with ScriptedServer() as server:
         change("settings: [unified]", f"settings: [unified], readers: [{{base_url: '{server.url}', model: tiny}}]")
         assert journals(root) == [first] and first.read_bytes().startswith(lines) and first.read_bytes().count(b"\n") == 2 * len(lines.splitlines())
-        assert Counter(r["reader"] for r in table(root).to_pylist() if r["setting"] == "unified") == {"extractive": 12, "tiny": 12}
+        assert Counter(r["reader"] for r in table(root).to_pylist() if r["corpus_scope"] == "unified") == {"extractive": 12, "tiny": 12}
         asked = len(server.requests)
         change("model: tiny", "model: tiny, temperature: 0.5")  # it answers otherwise: its answers are made anew, and no others
         assert journals(root) == [first] and first.read_bytes().count(b"\n") == 3 * len(lines.splitlines()) and len(server.requests) == 2 * asked
@@ -190,7 +190,7 @@ def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(made: Path, tmp
         broken.clear()
         answer(root)
         assert journals(root)[0].read_bytes().startswith(kept) and all(server.answered[k] == n == 1 for k, n in answered.items())
-        assert Counter(r["question_id"] for r in table(root).to_pylist() if r["setting"] == "unified") == {q.id: 2 for q in QUESTIONS}
+        assert Counter(r["question_id"] for r in table(root).to_pylist() if r["corpus_scope"] == "unified") == {q.id: 2 for q in QUESTIONS}
 
 
 def test_requests_that_fail_for_long_are_asked_again_after_the_others(made: Path, tmp_path: Path) -> None:

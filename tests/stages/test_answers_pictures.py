@@ -67,7 +67,7 @@ def test_kept_regions_are_shown_in_pictures_and_letters_come_back(made: Path, tm
             "a diagram, I think" if prompt_of(request).endswith("_option") else answer_plainly(request)
 
     with ScriptedServer(script) as server:
-        rows = {(r["system"], r["setting"], r["question_id"]): r for r in served(made, tmp_path / "w", server)}
+        rows = {(r["system"], r["corpus_scope"], r["question_id"]): r for r in served(made, tmp_path / "w", server)}
         read = {prompt_of(r): r for r in server.requests}
         shown = [r for r in server.requests if prompt_of(r) == "reader_option"]
     assert set(read) >= {"reader_option", "closed_option", "critic"}

@@ -70,7 +70,7 @@ def run(root: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 def serve(made: Path, root: Path, server: ScriptedServer, *more: str) -> subprocess.CompletedProcess[str]:
     """A fresh copy, with the graph that the command looks at, answered."""
     make_workspace(copy_answer_workspace(made, root), {BENCHMARK: {"adapter": "native", "path": "raw"}})
-    set_params(root, [f"language.base_url={server.url}", "language.model=tiny", "language.timeout_seconds=4", "language.tries=12", "answers.settings=[unified, gold]", *more])
+    set_params(root, [f"language.base_url={server.url}", "language.model=tiny", "language.timeout_seconds=4", "language.tries=12", "answers.corpus_scopes=[unified, gold]", *more])
     done = run(root, CANOPY_LLM_API_KEY=KEY)
     assert done.returncode == 0, done.stderr[-2000:]
     return done
@@ -89,7 +89,7 @@ def sound(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def expected(row: dict[str, Any], rounds: list[dict[str, Any]]) -> dict[str, int]:
     """How often each role is called for a row by its system's protocol, from what its rounds did (``various`` never makes a repair necessary)."""
-    system, unified, count = row["system"], row["setting"] == "unified", row["rounds"]
+    system, unified, count = row["system"], row["corpus_scope"] == "unified", row["rounds"]
     notes = {n["note"]: n["count"] for n in row["notes"]}
     if system == "universal-rag":
         return {"router": 1, "reader": 1}
@@ -114,14 +114,14 @@ def test_every_systems_calls_are_its_protocols(sound: Path) -> None:
     assert {n for n, s in listed.items() if not s["ran"]} == {"canopy-per-modality", "longllmlingua", "recomp-extractive", "recomp-abstractive"}
     rounds = defaultdict(list)
     for r in table(sound, "rounds").to_pylist():
-        rounds[r["system"], r["setting"], r["variant"], r["question_id"]].append(r)
+        rounds[r["system"], r["corpus_scope"], r["variant"], r["question_id"]].append(r)
     rows = table(sound).to_pylist()
     for row in rows:
-        key = row["system"], row["setting"], row["variant"], row["question_id"]
+        key = row["system"], row["corpus_scope"], row["variant"], row["question_id"]
         assert {c["role"]: c["count"] for c in row["calls"]} == expected(row, rounds[key]), key
         assert row["prediction"] and all(c["fallbacks"] == 0 and c["prompt_tokens"] > 0 and c["completion_tokens"] > 0 for c in row["calls"])
-    assert Counter((r["system"], r["setting"]) for r in rows if not r["variant"]) == {(n, where): len(QUESTIONS) for n, s in listed.items() for where in s["settings"]}
-    asked = {s: {sum(c["count"] for c in r["calls"] if c["role"] != "reader") for r in rows if r["system"] == s and r["setting"] == "unified"} for s in all_systems()}
+    assert Counter((r["system"], r["corpus_scope"]) for r in rows if not r["variant"]) == {(n, where): len(QUESTIONS) for n, s in listed.items() for where in s["corpus_scopes"]}
+    asked = {s: {sum(c["count"] for c in r["calls"] if c["role"] != "reader") for r in rows if r["system"] == s and r["corpus_scope"] == "unified"} for s in all_systems()}
     assert max(asked["canopy"]) == ROUNDS - 1 + 1 and len(asked["canopy"]) > 1  # critics and the classifier; the questions differ
     assert 1 < max(asked["ircot"]) <= MAX_STEPS and len(asked["ircot"]) > 1 and len(asked["s2g-rag"]) > 1 and asked["vanilla"] == {0}
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_repaired_falls_back_and_is_told(made: Path, tmp_path: Pa
         return "I would rather not say." if prompt_of(request) == "critic" or "whether collected evidence is enough" in request["messages"][0]["content"] else various(request)
 
     with ScriptedServer(hopeless) as server:
-        done = serve(made, tmp_path / "w", server, "answers.systems=[canopy, vanilla]", "answers.settings=[unified]")
+        done = serve(made, tmp_path / "w", server, "answers.systems=[canopy, vanilla]", "answers.corpus_scopes=[unified]")
     rows = [r for r in table(tmp_path / "w").to_pylist() if r["system"] == "canopy"]
     assert len(rows) == len(QUESTIONS) and all(r["rounds"] == 1 and r["prediction"] for r in rows)
     fallbacks = [{c["role"]: (c["count"], c["fallbacks"]) for c in r["calls"]} for r in rows]
