@@ -8,7 +8,7 @@ BENCHMARKS ?=
 DATA ?=
 WORKSPACE ?=
 WORKERS ?= 2
-.PHONY: help setup demo test test-fast lint deps ui clean
+.PHONY: help setup demo test test-fast lint docs deps drawings figures ui clean
 
 help:  ## What there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r t d; do printf '  make %-10s %s\n' "$$t" "$$d"; done
@@ -41,6 +41,15 @@ lint: setup  ## ruff and mypy
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m mypy
 
+docs: setup  ## The pages of docs/, into site/
+	@NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build -q
+
+drawings: setup  ## The pictures of the architecture page, from the imports and dvc.yaml
+	@$(BIN)/python docs/drawings.py
+
+figures: setup  ## The figures that the documents quote, from the outputs of make demo
+	@$(BIN)/python docs/figures.py
+
 deps: setup  ## Write the code deps of dvc.yaml from the imports
 	@$(BIN)/python -m orchestration.pipeline.code_deps
 
@@ -48,5 +57,5 @@ ui: setup  ## Dagster UI and MLflow on loopback; prints both addresses
 	@$(BIN)/python -m orchestration.cli.ui $(if $(WORKSPACE),--workspace "$(WORKSPACE)")
 
 clean:  ## Remove what runs made (data/, workspaces/, .canopy/, caches), not .venv
-	@rm -rf data workspaces .canopy dvc.lock .dvc/cache .dvc/tmp build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@rm -rf data workspaces .canopy dvc.lock .dvc/cache .dvc/tmp build dist site *.egg-info .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -47,23 +46,3 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     yield made
-
-
-@pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny benchmark in the native format: 16 passages of four sentences, a question each."""
-    folder = tmp_path_factory.mktemp("raw") / "tiny"
-    folder.mkdir()
-    items, questions = [], []
-    for i, (city, river, fact) in enumerate((c, r, f) for c, r in (("Lyon", "Rhone"), ("Linz", "Danube"), ("Turin", "Po"), ("Rouen", "Seine"))
-                                            for f in ("silk", "steel", "cars", "ships")):
-        sentences = [f"{city} lies on the {river}.", f"Its mayor of {1900 + i} collected stamps.", f"The town lived on {fact} for a century.",
-                     "Visitors come in spring."]
-        text = " ".join(sentences)
-        start = text.index(sentences[2])
-        items.append({"id": f"p{i}", "modality": "text", "title": f"{city} and its {fact}", "text": text})
-        questions.append({"id": f"q{i}", "question": f"What did {city} on the {river} live on, according to the page about {fact}?", "answers": [fact],
-                          "gold": [{"item": f"p{i}", "chars": [[start, start + len(sentences[2])]]}]})
-    (folder / "items.jsonl").write_text("".join(json.dumps(x) + "\n" for x in items))
-    (folder / "questions.jsonl").write_text("".join(json.dumps(x) + "\n" for x in questions))
-    return folder
