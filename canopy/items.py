@@ -6,7 +6,6 @@ Every benchmark adapter writes these three tables and every later stage reads no
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from canopy.digests import text_sha256
 
 Modality = Literal["text", "table", "image", "video"]
 MODALITIES: tuple[Modality, ...] = ("text", "table", "image", "video")
@@ -80,7 +81,7 @@ class Item:
         seen = [self.modality, self.title, self.section, self.text, self.header, self.rows, self.media_sha256,
                 self.duration, self.caption, [dataclasses.astuple(c) for c in self.cues], self.words,
                 [dataclasses.astuple(c) for c in self.screen], self.cuts]
-        return hashlib.sha256(json.dumps(seen, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+        return text_sha256(json.dumps(seen, ensure_ascii=False))
 
 
 @dataclass(frozen=True, slots=True)

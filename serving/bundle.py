@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,10 +11,12 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
-from canopy.bundle.parts import MANIFEST, ModelParts, file_sha256, read_parts
+from canopy.bundle.parts import MANIFEST, ModelParts, part_sha256, read_parts
 from canopy.config import Config, Encoder, Hierarchy
 from canopy.corpus.folds import ITEMS, NEAR, read_folded
+from canopy.digests import text_sha256
 from canopy.errors import DataError
+from canopy.links import link_or_copy_tree
 from serving.corpus import write_corpus
 from serving.schemas import ModelInfo
 
@@ -78,18 +77,6 @@ class Manifest:
         return Hierarchy.model_validate(dict(self.hierarchy))
 
 
-def place_tree(source: Path, target: Path) -> None:
-    """Copy a folder, by hard link where the file system can: stages replace files and never write into one in place."""
-    for path in sorted(source.rglob("*")):
-        if path.is_file():
-            place = target / path.relative_to(source)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(path.resolve(), place)
-            except OSError:
-                shutil.copy2(path, place)
-
-
 def check_same_items(root: Path) -> None:
     """Check that a workspace's corpus, node store and index are of the same items (the index without near-duplicates).
 
@@ -148,14 +135,14 @@ def export_bundle(root: Path, config: Config, folder: Path, *, name: str, versio
     # The store says which hierarchy it holds; params.yaml may have been edited since.
     hierarchy = {k: made.get(k, v) for k, v in config.hierarchy.model_dump(mode="json").items()}
     manifest = Manifest(name, version, found, config.encoder.model_dump(mode="json"), hierarchy)
-    target = folder / f"{version}-{hashlib.sha256(json.dumps(asdict(manifest), sort_keys=True).encode()).hexdigest()[:8]}"
+    target = folder / f"{version}-{text_sha256(json.dumps(asdict(manifest), sort_keys=True))[:8]}"
     if (target / MANIFEST).is_file():
         return target
     with replace_directory(target) as building:
-        place_tree(data / "node_encoder" / "adapter", building / ADAPTER)
-        place_tree(data / "node_embeddings" / "f_theta", building / STORE)
-        place_tree(data / "item_index", building / INDEX)
+        link_or_copy_tree(data / "node_encoder" / "adapter", building / ADAPTER)
+        link_or_copy_tree(data / "node_embeddings" / "f_theta", building / STORE)
+        link_or_copy_tree(data / "item_index", building / INDEX)
         near = data / "corpus" / NEAR
         write_corpus(data / "corpus" / ITEMS, building / CORPUS, near if near.is_file() else None, read_folded(data / "corpus").exact)
-        replace(manifest, corpus_sha256=file_sha256(building / CORPUS)).write(building)
+        replace(manifest, corpus_sha256=part_sha256(building / CORPUS)).write(building)
     return target

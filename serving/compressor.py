@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from canopy.bundle.parts import MANIFEST, file_sha256
+from canopy.bundle.parts import MANIFEST, part_sha256
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.encoder.loading import load_encoder
@@ -67,10 +67,10 @@ class Compressor:
         manifest = Manifest.read(folder)
         parts, again = manifest.parts, "export it again with `canopy serve`"
         for part, pinned in ((STORE, parts.store), (INDEX, parts.index)):
-            found = file_sha256(folder / part / MANIFEST)
+            found = part_sha256(folder / part / MANIFEST)
             if found != pinned:
                 raise EncoderMismatch(f"{folder / part}: its manifest is {found[:12]}..., the bundle pins {pinned[:12]}...; {again}")
-        found = file_sha256(folder / CORPUS)
+        found = part_sha256(folder / CORPUS)
         if found != manifest.corpus_sha256:
             raise DataError(f"{folder / CORPUS}: this file is {found[:12]}..., the bundle pins {manifest.corpus_sha256[:12]}...; {again}")
         config = manifest.encoder_config()

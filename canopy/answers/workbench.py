@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from canopy.answers.gold import AnswerGold, Places, build_gold
 from canopy.answers.remembering import RememberingCritic, RememberingReader
 from canopy.config import Answers, Config, Language
 from canopy.corpus.folds import ITEMS, NEAR, Folded, read_folded
+from canopy.digests import text_sha256
 from canopy.embeddings.store import BRANCHING, NodeStore
 from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
@@ -218,4 +218,4 @@ def _identity(language: Language) -> str:
     asked = language.model_dump(mode="json", exclude={"base_url", "concurrency", "timeout_seconds", "tries"})
     named = Path(language.tokenizer).expanduser()
     counted = folder_mark(named / "tokenizer.json" if named.is_dir() else named) if language.tokenizer else ""
-    return hashlib.sha256(json.dumps([asked, counted, os.environ.get("CANOPY_LLM_MODEL", "")], sort_keys=True).encode()).hexdigest()[:16]
+    return text_sha256(json.dumps([asked, counted, os.environ.get("CANOPY_LLM_MODEL", "")], sort_keys=True))[:16]

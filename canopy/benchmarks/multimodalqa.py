@@ -8,7 +8,6 @@ they are looked for by bytes, then by themselves. A supporting text to which no 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 
 from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of
 from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
 from canopy.ingest.fields import occurrences, text_of
 from canopy.ingest.files import iterate_jsonl
@@ -108,8 +108,7 @@ class Documents:
             raise Waiting(f"image file {named!r} is not there")
         try:
             probe_image(path)
-            with open(path, "rb") as f:
-                digest = hashlib.file_digest(f, "sha256").hexdigest()
+            digest = file_sha256(path)
         except (MediaError, OSError) as e:
             raise Unusable(str(e).replace(f"{self.raw}{os.sep}", "")) from None
         return Item(ident, self.sink.benchmark, "image", title=title, media=path.relative_to(self.raw).as_posix(), media_sha256=digest,

@@ -8,7 +8,6 @@ benchmarks' adapters read. ``query/lvbench.json``, which has time references, is
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,6 +16,7 @@ from canopy.benchmarks.reading.choices import chosen, options_of
 from canopy.benchmarks.reading.footage import Videos
 from canopy.benchmarks.reading.records import distinct_files, given_id, list_of, object_of, strings_of
 from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.digests import file_sha256
 from canopy.errors import MediaError
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import load_json_list
@@ -103,8 +103,7 @@ class Library:
             probe_image(path)
         except MediaError as e:
             raise Unusable(str(e).replace(f"{self.raw}{os.sep}", "")) from None
-        with open(path, "rb") as f:
-            item = Item(ident, self.benchmark, "image", media=media, media_sha256=hashlib.file_digest(f, "sha256").hexdigest(), source=media)
+        item = Item(ident, self.benchmark, "image", media=media, media_sha256=file_sha256(path), source=media)
         with self.sink.record(media, name) as draft:
             draft.items.append(item)
         return item

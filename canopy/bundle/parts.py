@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from canopy.digests import file_sha256, text_sha256
 from canopy.errors import DataError
 
 MANIFEST = "manifest.json"
@@ -28,17 +28,16 @@ class ModelParts:
     corpus: str
 
 
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file.
+def part_sha256(path: Path) -> str:
+    """SHA-256 of a file that a run writes.
 
     Raises
     ------
     DataError
-        Where there is no such file.
+        If there is no such file.
     """
     try:
-        with open(path, "rb") as f:
-            return hashlib.file_digest(f, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError:
         raise DataError(f"{path}: no such file; run `canopy run` first") from None
 
@@ -47,8 +46,8 @@ def corpus_sha256(folder: Path) -> str:
     """SHA-256 of a corpus: of its items' file and, where it says what was folded, of those digests together."""
     from canopy.corpus.folds import FOLDED, ITEMS, NEAR
 
-    found = [file_sha256(folder / name) for name in (ITEMS, NEAR, FOLDED) if name == ITEMS or (folder / name).is_file()]
-    return found[0] if len(found) == 1 else hashlib.sha256("".join(found).encode()).hexdigest()
+    found = [part_sha256(folder / name) for name in (ITEMS, NEAR, FOLDED) if name == ITEMS or (folder / name).is_file()]
+    return found[0] if len(found) == 1 else text_sha256("".join(found))
 
 
 def encoder_digest(folder: Path) -> str:
@@ -72,5 +71,5 @@ def read_parts(root: Path) -> ModelParts:
         if not (adapter / name).is_file():
             raise DataError(f"{adapter / name}: no such file; run `canopy run` first")
     return ModelParts(digest=encoder_digest(store), query_digest=encoder_digest(index), adapter=adapter_digest(adapter),
-                      store=file_sha256(store / MANIFEST), index=file_sha256(index / MANIFEST),
+                      store=part_sha256(store / MANIFEST), index=part_sha256(index / MANIFEST),
                       corpus=corpus_sha256(data / "corpus"))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-import zlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
+from canopy.corpus.groups import Groups
+from canopy.corpus.minhash import MinHashIndex, normalise, shingles, signature, similarity
 
 if TYPE_CHECKING:
     from canopy.items import Item
 
 THRESHOLD = 0.9  # Jaccard similarity from which two texts are taken to say the same
-_WIDTH, _PERMUTATIONS, _SEED, _MISSED = 3, 128, 13, 1e-3
-_WORD = re.compile(r"\w+")
 
 
 class Pair(NamedTuple):
@@ -24,42 +20,6 @@ class Pair(NamedTuple):
     a: str
     b: str
     similarity: float
-
-
-def normalise(text: str) -> str:
-    """The words of a text, compatible forms and case folded, joined by single blanks: what two copies have in common."""
-    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
-
-
-def shingles(normal: str) -> np.ndarray:
-    """Numbers of the word triples of a normalised text, sorted and distinct (uint32); of all its words together where there are fewer.
-
-    A text without words has none, and is a duplicate of nothing.
-    """
-    words = normal.split()
-    parts = [" ".join(words[i:i + _WIDTH]) for i in range(max(1, len(words) - _WIDTH + 1))] if words else []
-    return np.unique(np.array([zlib.crc32(p.encode("utf-8", "surrogatepass")) for p in parts], dtype=np.uint32))
-
-
-def similarity(a: np.ndarray, b: np.ndarray) -> float:
-    """Jaccard similarity of two sets of shingles: common ones as a share of all; 0 where both are empty."""
-    common = len(np.intersect1d(a, b, assume_unique=True))
-    return common / (len(a) + len(b) - common) if common else 0.0
-
-
-def rows_a_band(threshold: float) -> int:
-    """The widest band of the MinHash index that misses a pair at the threshold with a chance under one in a thousand."""
-    fitting = [r for r in range(1, _PERMUTATIONS + 1) if (1 - threshold**r) ** (_PERMUTATIONS // r) <= _MISSED]
-    return max(fitting, default=1)
-
-
-def signature(marks: np.ndarray) -> Any:
-    """The MinHash (datasketch) of a text's shingles; the same on every machine."""
-    from datasketch import MinHash
-
-    made = MinHash(num_perm=_PERMUTATIONS, seed=_SEED, hashfunc=int)
-    made.update_batch(marks.tolist())
-    return made
 
 
 def near_duplicates(texts: Mapping[str, str], threshold: float = THRESHOLD) -> list[Pair]:
@@ -79,12 +39,12 @@ def near_duplicates(texts: Mapping[str, str], threshold: float = THRESHOLD) -> l
 
 def near_duplicate_groups(texts: Mapping[str, str], threshold: float = THRESHOLD) -> list[list[str]]:
     """Groups of two or more ids that pairs of near-duplicates connect, each and all in the order of the input."""
-    roots: dict[str, str] = {}
+    connected = Groups[str]()
     for pair in _pairs(texts, threshold):
-        roots[_root(roots, pair.b)] = _root(roots, pair.a)
+        connected.join(pair.a, pair.b)
     groups: dict[str, list[str]] = {}
     for i in texts:
-        groups.setdefault(_root(roots, i), []).append(i)
+        groups.setdefault(connected.root(i), []).append(i)
     return [ids for ids in groups.values() if len(ids) > 1]
 
 
@@ -99,7 +59,7 @@ def comparable(item: Item) -> str:
 
 def _pairs(texts: Mapping[str, str], threshold: float) -> Iterator[Pair]:
     first: dict[str, str] = {}
-    index, marks, roots = None, {}, {}
+    index, marks, connected = MinHashIndex(threshold), {}, Groups[str]()
     for name, text in texts.items():
         normal = normalise(text)
         if not normal:
@@ -109,24 +69,13 @@ def _pairs(texts: Mapping[str, str], threshold: float) -> Iterator[Pair]:
             continue
         if threshold >= 1:
             continue
-        if index is None:
-            from datasketch import MinHashLSH
-
-            rows = rows_a_band(threshold)
-            index, order = MinHashLSH(num_perm=_PERMUTATIONS, params=(_PERMUTATIONS // rows, rows)), {}
-        marks[name], order[name] = shingles(normal), len(order)
-        hashed = signature(marks[name])
-        for other in sorted(index.query(hashed), key=order.__getitem__):
-            if _root(roots, other) == _root(roots, name):
+        marks[name] = shingles(normal)
+        minhash = signature(marks[name])
+        for other in index.candidates(minhash):
+            if connected.root(other) == connected.root(name):
                 continue
             alike = similarity(marks[other], marks[name])
             if alike >= threshold:
-                roots[_root(roots, name)] = _root(roots, other)
+                connected.join(other, name)
                 yield Pair(other, name, alike)
-        index.insert(name, hashed, check_duplication=False)
-
-
-def _root(roots: dict[str, str], name: str) -> str:
-    while (above := roots.get(name, name)) != name:
-        roots[name] = name = roots.get(above, above)
-    return name
+        index.add(name, minhash)

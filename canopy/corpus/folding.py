@@ -6,17 +6,15 @@ representative is never folded later, groups never merge, and a benchmark added 
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from canopy.corpus.duplicates import normalise, rows_a_band, shingles, signature, similarity
 from canopy.corpus.folds import Fold
+from canopy.corpus.minhash import MinHashIndex, normalise, shingles, signature, similarity
+from canopy.digests import text_key
 from canopy.items import Item
 
 MIN_WORDS = 8  # shorter texts and tables fold only where they are equal
-_PERMUTATIONS = 128
 _NEGATIONS = frozenset(("no", "not", "n", "nor", "neither", "never", "none", "nothing", "without", "cannot", "except"))
 
 
@@ -73,8 +71,7 @@ class _Words:
         self._threshold = threshold
         self._placed: dict[bytes, tuple[str, float]] = {}
         self._held: dict[str, tuple[str, tuple[str, ...]]] = {}
-        self._order: dict[str, int] = {}
-        self._index: Any = None
+        self._index = MinHashIndex(threshold)
 
     def place(self, item: Item) -> tuple[str, float]:
         """The representative that says the same, the most similar and of those the first, with its similarity; the item itself where none does."""
@@ -83,21 +80,16 @@ class _Words:
         normal = " ".join(w for w in (*heads, normalise(body)) if w)
         if normal.count(" ") + 1 < MIN_WORDS:
             return item.id, 1.0
-        key = hashlib.sha256(normal.encode("utf-8", "surrogatepass")).digest()
+        key = text_key(normal)
         if key not in self._placed:
             self._placed[key] = self._nearest(item.id, normal, heads) if self._threshold < 1 else (item.id, 1.0)
         return self._placed[key]
 
     def _nearest(self, name: str, normal: str, heads: tuple[str, ...]) -> tuple[str, float]:
-        if self._index is None:
-            from datasketch import MinHashLSH
-
-            rows = rows_a_band(self._threshold)
-            self._index = MinHashLSH(num_perm=_PERMUTATIONS, params=(_PERMUTATIONS // rows, rows))
         marks = shingles(normal)
-        hashed = signature(marks)
+        minhash = signature(marks)
         best: tuple[str, float] | None = None
-        for other in sorted(self._index.query(hashed), key=self._order.__getitem__):
+        for other in self._index.candidates(minhash):
             words, titled = self._held[other]
             alike = similarity(marks, shingles(words))
             if alike < self._threshold or (best is not None and alike <= best[1]) or any(a and b and a != b for a, b in zip(heads, titled, strict=True)):
@@ -105,8 +97,8 @@ class _Words:
             if adds_nothing_but_words(normal.split(), words.split()):
                 best = other, alike
         if best is None:
-            self._held[name], self._order[name] = (normal, heads), len(self._order)
-            self._index.insert(name, hashed, check_duplication=False)
+            self._held[name] = normal, heads
+            self._index.add(name, minhash)
         return best or (name, 1.0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -13,11 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from canopy.atomic import replace_directory, write_json
+from canopy.digests import file_sha256, text_key
 from canopy.embeddings.store import FORMAT, ROWS_SCHEMA, keys_name, shard_name
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.hierarchy.leaves import cut_item
 from canopy.hierarchy.tree import build_tree
 from canopy.items import Item, write_table
+from canopy.links import link_or_copy
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class BuildCounts:
 
 def shard_of(item_id: str, shards: int) -> int:
     """The shard an item belongs to: by a hash of its id, so that it never moves while the number of shards stays."""
-    return int.from_bytes(hashlib.sha256(item_id.encode()).digest()[:8], "big") % shards
+    return int.from_bytes(text_key(item_id)[:8], "big") % shards
 
 
 def node_request(item: Item, branching: int, segment_seconds: float) -> NodeRequest:
@@ -103,7 +104,7 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
             sound = _sound(target, number)
             if sound and np.array_equal(np.load(target / keys_name(number)), keys):
                 for name in (shard_name(number), keys_name(number)):
-                    _place(target / name, out / name)
+                    link_or_copy(target / name, out / name)
                 counts.shards_kept += 1
                 advance(len(keys))
             else:
@@ -114,8 +115,8 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
                 rows.append({"item_id": r.item.id, "shard": number, "row": row, "fragments": r.leaves.count, "nodes": len(r.lo)})
                 row += len(r.lo)
             counts.nodes += row
-            listed.append({"file": shard_name(number), "nodes": row, "items": len(members), "sha256": _digest(out / shard_name(number)),
-                           "keys_sha256": _digest(out / keys_name(number))})
+            listed.append({"file": shard_name(number), "nodes": row, "items": len(members), "sha256": file_sha256(out / shard_name(number)),
+                           "keys_sha256": file_sha256(out / keys_name(number))})
         rows.sort(key=lambda r: r["item_id"])
         write_table(out / "items.parquet", rows, ROWS_SCHEMA)
         write_json(out / "manifest.json", {
@@ -125,26 +126,13 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
     return counts
 
 
-def _digest(path: Path) -> str:
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
-
-
 def _sound(target: Path, number: int) -> bool:
     """Whether the last good store's shard is what its manifest says; a damaged one is never read from."""
     try:
         listed = json.loads((target / "manifest.json").read_bytes())["shards"][number]
-        return all(_digest(target / name) == listed[key] for name, key in ((shard_name(number), "sha256"), (keys_name(number), "keys_sha256")))
+        return all(file_sha256(target / name) == listed[key] for name, key in ((shard_name(number), "sha256"), (keys_name(number), "keys_sha256")))
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return False
-
-
-def _place(source: Path, target: Path) -> None:
-    """The same file under another name; a copy where the file system has no hard links between the two."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 def _write_shard(out: Path, work: Path, held: Sequence[Path], number: int, requests: Sequence[NodeRequest], keys: np.ndarray,
@@ -176,5 +164,5 @@ def _write_shard(out: Path, work: Path, held: Sequence[Path], number: int, reque
             f.flush()
             os.fsync(f.fileno())
         os.replace(beside, work / name)
-        _place(work / name, out / name)
+        link_or_copy(work / name, out / name)
     return len(missing)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from canopy.digests import bytes_sha256
 from canopy.errors import DataError, EncoderMismatch
 from canopy.hierarchy.tree import Tree, build_tree
 
@@ -77,7 +77,7 @@ class NodeStore:
         if digest is not None and manifest["digest"] != digest:
             raise EncoderMismatch(f"{path}: made by encoder {manifest['digest'][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
         try:
-            return cls(path, manifest, hashlib.sha256(raw).hexdigest())
+            return cls(path, manifest, bytes_sha256(raw))
         except (OSError, KeyError, TypeError, pa.ArrowException) as e:
             raise DataError(f"{path}: the node store is damaged ({type(e).__name__}: {str(e)[:100]}); run `canopy run --force node_embeddings`") from None
 

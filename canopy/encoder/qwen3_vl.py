@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from canopy.config import Encoder
+from canopy.digests import text_key, text_sha256
 from canopy.encoder.base import NodeRequest
 from canopy.encoder.checkpoint import checkpoint_digest, find_checkpoint, read_settings
 from canopy.encoder.memory import run_halving
@@ -104,8 +104,8 @@ class Qwen3VLEncoder:
         seen = ["qwen3_vl", _FORMAT, self.weights_sha256, adapted, self.dtype, config.instruction, config.max_tokens, config.overlap,
                 config.max_pixels, config.video_pixels, FRAME_PIXELS]
         # Nodes do not depend on what queries are told: another query instruction encodes no node anew.
-        self._node_digest = hashlib.sha256(json.dumps(seen).encode()).hexdigest()
-        self.digest = hashlib.sha256(json.dumps([self._node_digest, config.query_instruction]).encode()).hexdigest()
+        self._node_digest = text_sha256(json.dumps(seen))
+        self.digest = text_sha256(json.dumps([self._node_digest, config.query_instruction]))
         self._notes: list[str] = []
         self._costs: dict[tuple[str, bytes, bytes], int] = {}
 
@@ -180,7 +180,7 @@ class Qwen3VLEncoder:
         keys = []
         for c in self._contents(request):
             seen = f"{c.view.digest}:{c.view.times}" if c.view else ""
-            keys.append(hashlib.sha256(f"{self._node_digest}\x1f{seen}\x1f{c.head}\x1f{c.text}".encode("utf-8", "surrogatepass")).digest()[:16])
+            keys.append(text_key(f"{self._node_digest}\x1f{seen}\x1f{c.head}\x1f{c.text}")[:16])
         return np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, 16)
 
     def count_tokens(self, texts: Sequence[str]) -> np.ndarray:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from canopy.config import Select
+from canopy.digests import text_key
 from canopy.errors import DataError
 from canopy.items import Question
 
@@ -59,4 +59,4 @@ def kept(questions: Sequence[Question], rows: Iterable[Mapping[str, Any]], selec
 
 def draw(questions: Sequence[Question], most: int, seed: int) -> list[Question]:
     """At most so many questions, in an order drawn by the seed."""
-    return sorted(questions, key=lambda q: hashlib.sha256(f"{seed}\x1f{q.id}".encode("utf-8", "surrogatepass")).digest())[:most]
+    return sorted(questions, key=lambda q: text_key(f"{seed}\x1f{q.id}"))[:most]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from canopy.corpus.duplicates import comparable, near_duplicate_groups
+from canopy.corpus.groups import Groups
+from canopy.digests import text_key
 from canopy.items import Item, Question
 
 SPLIT_SCHEMA = pa.schema([("question_id", pa.string()), ("split", pa.string()), ("component", pa.int32())])
@@ -41,19 +42,11 @@ def same_sayings(pairs: Iterable[tuple[str, str]], duplicates: Iterable[Mapping[
 
 def components(pairs: Iterable[tuple[str, str]], questions: Sequence[str]) -> dict[str, int]:
     """Number the connected components of the graph whose edges are (question, gold item) pairs, in question order."""
-    parent: dict[tuple[str, str], tuple[str, str]] = {}
-
-    def find(x: tuple[str, str]) -> tuple[str, str]:
-        parent.setdefault(x, x)
-        while parent[x] != x:
-            parent[x] = parent[parent[x]]
-            x = parent[x]
-        return x
-
+    connected = Groups[tuple[str, str]]()
     for q, i in pairs:
-        parent[find(("q", q))] = find(("i", i))
+        connected.join(("i", i), ("q", q))
     numbers: dict[tuple[str, str], int] = {}
-    return {q: numbers.setdefault(find(("q", q)), len(numbers)) for q in questions}
+    return {q: numbers.setdefault(connected.root(("q", q)), len(numbers)) for q in questions}
 
 
 def split_questions(component: Mapping[str, int], test_share: float, seed: int) -> dict[str, str]:
@@ -65,7 +58,7 @@ def split_questions(component: Mapping[str, int], test_share: float, seed: int) 
     members: dict[int, list[str]] = {}
     for q, c in component.items():
         members.setdefault(c, []).append(q)
-    order = sorted(members.values(), key=lambda qs: hashlib.sha256(f"{seed}\x1f{min(qs)}".encode()).digest())
+    order = sorted(members.values(), key=lambda qs: text_key(f"{seed}\x1f{min(qs)}"))
     target, taken = test_share * len(component), 0
     side: dict[str, str] = {}
     for qs in order:

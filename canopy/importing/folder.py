@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import posixpath
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from canopy.atomic import replace_directory, write_bytes, write_json
+from canopy.digests import file_sha256, text_sha256
 from canopy.errors import DataError
 from canopy.importing.blocks import Document, Picture, compose
 from canopy.importing.html import read_html
@@ -34,11 +32,12 @@ from canopy.importing.pdf import read_pdf
 from canopy.importing.questions import read_question_file, to_lines
 from canopy.importing.sheets import read_csv, read_xlsx
 from canopy.importing.text import read_markdown, read_plain
-from canopy.importing.walking import MANIFEST, Earlier, Listing, list_folder, made_by, sha256_of
+from canopy.importing.walking import MANIFEST, Earlier, Listing, list_folder, made_by
 from canopy.ingest.files import MAX_LINE_BYTES
 from canopy.ingest.native import parse_item
 from canopy.ingest.sink import Unusable
 from canopy.items import Cue
+from canopy.links import link_or_copy
 from canopy.progress import progress
 
 READERS: dict[str, Callable[[Path], Document]] = {
@@ -159,8 +158,8 @@ class _Import:
         start, taken, entry = items.tell(), Counter[str](), {"notes": [], "captions": {}, "media": []}
         self.entries[name] = entry
         try:
-            self.digests[name] = sha256_of(self.listing.files[name])
-            entry["fingerprint"] = hashlib.sha256(f"{self.digests[name]}{side}".encode()).hexdigest() if side else self.digests[name]
+            self.digests[name] = file_sha256(self.listing.files[name])
+            entry["fingerprint"] = text_sha256(f"{self.digests[name]}{side}") if side else self.digests[name]
             held = self.earlier.entry(name, entry["fingerprint"], self.by)
             if held is None or not self._take_over(items, name, held, taken):
                 for made in read():
@@ -190,7 +189,7 @@ class _Import:
         if not all(p.is_file() for p in sources.values()):
             return False
         for m, path in sources.items():
-            _link(path, self.out / m)
+            link_or_copy(path, self.out / m)
         for line in self.earlier.lines(held):
             items.write(line)
             record = json.loads(line)
@@ -209,7 +208,7 @@ class _Import:
         path, caption = self.listing.files[name], self.captions.get(name, "")
         made = image_record(path, name, caption) if PurePosixPath(name).suffix.lower() in IMAGES else video_record(
             path, name, caption, cues, self.entries[name]["notes"])
-        _link(path, self.out / "media" / name)
+        link_or_copy(path, self.out / "media" / name)
         self.entries[name]["media"].append(f"media/{name}")
         yield {**made, "media": f"media/{name}"}
 
@@ -307,23 +306,14 @@ class _Import:
         """What the next import into the same target goes by: of each file its digest and which bytes of items.jsonl it gave."""
         asked = self.out / "questions.jsonl"
         write_json(self.out / MANIFEST, {
-            "made_by": self.by, "items_sha256": sha256_of(self.out / "items.jsonl"), "files": self.entries, "skipped": self.result.skipped,
-            "questions_sha256": sha256_of(asked) if self.asked else self.earlier.manifest.get("questions_sha256", "")})
+            "made_by": self.by, "items_sha256": file_sha256(self.out / "items.jsonl"), "files": self.entries, "skipped": self.result.skipped,
+            "questions_sha256": file_sha256(asked) if self.asked else self.earlier.manifest.get("questions_sha256", "")})
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
     return f"not in the expected structure: {type(error).__name__}: {' '.join(str(error).split())[:160]}"
-
-
-def _link(path: Path, at: Path) -> None:
-    """A hard link where the file system allows it (media are large), else a copy."""
-    at.parent.mkdir(parents=True, exist_ok=True)
-    with suppress(OSError):
-        os.link(path, at)
-        return
-    shutil.copyfile(path, at)
 
 
 def _write_lines(path: Path, rows: list[dict[str, str]]) -> None:

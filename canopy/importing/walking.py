@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 import os
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from canopy.digests import file_sha256
 from canopy.errors import DataError
 
 MANIFEST = "import.json"
@@ -98,12 +98,6 @@ def made_by() -> dict[str, Any]:
     return {"rules": RULES, **versions}
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
-
-
 @dataclass(slots=True)
 class Earlier:
     """What is in the target already: nothing, or an import of ours, whose files' items can be taken over."""
@@ -135,14 +129,14 @@ class Earlier:
         strange = sorted(names - _OURS)
         if strange:
             raise DataError(f"{target}: holds {', '.join(strange[:3])}, which `canopy import` did not make and would remove; move it away")
-        if not (target / "items.jsonl").is_file() or sha256_of(target / "items.jsonl") != whole:
+        if not (target / "items.jsonl").is_file() or file_sha256(target / "items.jsonl") != whole:
             raise DataError(f"{target / 'items.jsonl'}: edited since it was imported; a new import would lose that: name another target")
         return cls(target, manifest)
 
     def edited_questions(self) -> bool:
         """Whether a questions.jsonl is there that no import made."""
         path = self.target / "questions.jsonl"
-        return path.is_file() and sha256_of(path) != self.manifest.get("questions_sha256")
+        return path.is_file() and file_sha256(path) != self.manifest.get("questions_sha256")
 
     def entry(self, name: str, fingerprint: str, by: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """What an earlier import noted of a file, where neither the file nor what reads it has changed since."""

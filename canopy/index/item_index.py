@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
+from canopy.digests import file_sha256
 from canopy.errors import DataError, DeviceError, EncoderMismatch
 
 FORMAT = 1
@@ -63,7 +63,7 @@ class ItemIndex:
 
         faiss.write_index(self._cpu, str(out / "index.faiss"))
         pq.write_table(pa.table({"item_id": pa.array(self.ids, pa.string())}), out / "ids.parquet", compression="zstd")
-        sums = {f"{name}_sha256": hashlib.sha256((out / file).read_bytes()).hexdigest() for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
+        sums = {f"{name}_sha256": file_sha256(out / file) for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
         write_json(out / "manifest.json", {
             **sums, "format": FORMAT, "digest": self.digest, "dimension": self.dimension, "items": len(self.ids), "metric": "inner product",
             "quantisation": "fp16"})
@@ -85,7 +85,7 @@ class ItemIndex:
 
         try:
             manifest = json.loads((path / "manifest.json").read_bytes())
-            found = {name: hashlib.sha256((path / file).read_bytes()).hexdigest() for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
+            found = {name: file_sha256(path / file) for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
             whole = manifest["format"] == FORMAT and all(manifest[f"{name}_sha256"] == sum_ for name, sum_ in found.items())
             known = manifest["digest"], manifest["dimension"]
         except (OSError, ValueError, KeyError, TypeError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from canopy.digests import file_sha256
 from canopy.errors import MediaError
 from canopy.ingest.sink import Sink
 from canopy.ingest.withdrawal import withdraw_items
@@ -91,8 +91,7 @@ class _Looker:
     def look(self, item: Item, path: Path) -> Item:
         """The item with what its file holds; MediaError where that cannot be decoded."""
         if not item.media_sha256:
-            with open(path, "rb") as f:
-                item = dataclasses.replace(item, media_sha256=hashlib.file_digest(f, "sha256").hexdigest())
+            item = dataclasses.replace(item, media_sha256=file_sha256(path))
         return self._image(item, path) if item.modality == "image" else self._video(item, path)
 
     def _found(self, item: Item, asked: str, find: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from typing import Any
 
+from canopy.digests import text_sha256
 from canopy.ingest.sink import Unusable, refuse_surrogates
 
 
@@ -26,7 +26,7 @@ def item_id(benchmark: str, name: str, *content: str) -> str:
     """A stable, readable id: benchmark, a slug of the name, and a digest of name and content."""
     flat = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", flat).strip("-")[:40] or "item"
-    digest = hashlib.sha256("\x1f".join((name, *content)).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    digest = text_sha256("\x1f".join((name, *content)))[:10]
     return f"{benchmark}/{slug}-{digest}"
 
 

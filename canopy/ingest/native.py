@@ -9,11 +9,11 @@ Questions: ``id``, ``question``, ``answers``, optional ``type``, ``split`` and `
 
 from __future__ import annotations
 
-import hashlib
 import math
 from pathlib import Path
 from typing import Any
 
+from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import iterate_jsonl
@@ -122,8 +122,7 @@ def media_file(record: dict[str, Any], raw: Path | None) -> tuple[str, str]:
         raise Unusable(f"media {media!r} points outside the data folder")
     if not path.is_file():
         raise Waiting(f"media file {media!r} is not there")
-    with open(path, "rb") as f:
-        return media, hashlib.file_digest(f, "sha256").hexdigest()
+    return media, file_sha256(path)
 
 
 def seconds_of(value: Any, what: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import threading
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from canopy.digests import text_sha256
 from canopy.errors import DataError
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -18,7 +18,7 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 def request_key(request: Mapping[str, Any]) -> str:
     """SHA-256 over everything that can change a reply: model, messages, sampling, schema. The server's address and key are no part of it."""
-    return hashlib.sha256(json.dumps(request, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return text_sha256(json.dumps(request, sort_keys=True, separators=(",", ":")))
 
 
 class ReplyCache:

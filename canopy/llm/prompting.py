@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from canopy.digests import text_sha256
 
 FOLDER = Path(__file__).parent / "prompts"
 Part = Mapping[str, Any]
@@ -84,9 +85,9 @@ def parse_prompt(name: str, raw: str) -> Prompt:
     parts = dict(re.findall(r"^# (system|user)\n(.*?)(?=^# (?:system|user)\n|\Z)", rest, re.S | re.M))
     if version is None or not parts.get("user", "").strip():
         raise ValueError(f"prompt {name}: it must begin with a line 'version: N' and have a section '# user' with words in it")
-    return Prompt(name, version[1], parts.get("system", "").strip(), parts["user"].strip(), hashlib.sha256(raw.encode()).hexdigest())
+    return Prompt(name, version[1], parts.get("system", "").strip(), parts["user"].strip(), text_sha256(raw))
 
 
 def prompts_digest() -> str:
     """SHA-256 over all prompts, by name."""
-    return hashlib.sha256("".join(f"{n}:{load_prompt(n).digest}" for n in prompt_names()).encode()).hexdigest()
+    return text_sha256("".join(f"{n}:{load_prompt(n).digest}" for n in prompt_names()))

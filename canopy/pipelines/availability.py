@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from canopy.digests import file_sha256
 from canopy.pipelines.base import SystemSpec
 
 SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL "
@@ -74,7 +75,7 @@ def folder_mark(folder: Path) -> str:
     for file in files:
         try:
             held = file.stat()
-            told = hashlib.sha256(file.read_bytes()).hexdigest() if held.st_size <= SMALL else str(held.st_mtime_ns)
+            told = file_sha256(file) if held.st_size <= SMALL else str(held.st_mtime_ns)
         except OSError:
             continue  # whoever needs it says what is wrong with it
         seen.update(f"{file.name if file == folder else file.relative_to(folder)}\x1f{held.st_size}\x1f{told}\x1e".encode("utf-8", "surrogatepass"))

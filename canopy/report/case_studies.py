@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 
 from canopy.config import CORPUS_SCOPES
 from canopy.corpus.folds import ITEMS, NEAR, Folded
+from canopy.digests import text_sha256
 from canopy.errors import DataError
 from canopy.gold.selection import draw
 from canopy.items import Item, Question, read_items, read_questions
@@ -95,7 +95,7 @@ def find_studies(answered: Answered, seed: int) -> dict[str, str]:
     mine, score = by["canopy"], answered.primary[0]
     found: dict[str, list[tuple[float, float, str, str]]] = {FINDS: [], LOSES: []}
     for q in mine.index:
-        row, order = mine.loc[q], hashlib.sha256(f"{seed}\x1f{q}".encode()).hexdigest()
+        row, order = mine.loc[q], text_sha256(f"{seed}\x1f{q}")
         once, whole = (by[s].loc[q] if s in by and q in by[s].index else None for s in (_NO_LOOP, _WHOLE))
         if once is not None and row["rounds"] > 1 and row["gold_items_found"] > once["gold_items_found"]:
             found[FINDS].append((-_number(row[score]), -_number(row["gold_recall"] - once["gold_recall"]), order, q))

@@ -23,6 +23,7 @@ from canopy.answers.timings import summarise_seconds, time_retrieval
 from canopy.answers.workers import WORTHWHILE, Answer, answer_in_processes, one_thread, usable_cores
 from canopy.atomic import replace_directory, write_json
 from canopy.config import Config
+from canopy.digests import file_sha256
 from canopy.embeddings.store import BRANCHING
 from canopy.errors import CanopyError
 from canopy.items import Question
@@ -93,8 +94,7 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
         seen.update(f"\x1f{key}\x1f{folder_mark(folder)}".encode())
     for file, name in [*((f, f.relative_to(root)) for f in files), *((f, f.relative_to(paths.root)) for f in data)]:
         seen.update(f"\x1f{name}\x1f".encode())
-        with open(file, "rb") as f:
-            seen.update(hashlib.file_digest(f, "sha256").digest())
+        seen.update(bytes.fromhex(file_sha256(file)))
     return seen.hexdigest()[:16]
 
 

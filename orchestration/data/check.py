@@ -9,9 +9,10 @@ from pathlib import Path
 
 from canopy.benchmarks.reading.release import Release, ReleaseFile, find_files
 from canopy.benchmarks.registry import adapter_for, adapter_names, load_adapter
+from canopy.digests import file_sha256
 from canopy.errors import DataError
 from canopy.ingest.sink import Sink
-from orchestration.data.fetch import file_sha256, read_sums, target_name
+from orchestration.data.fetch import read_sums, target_name
 
 QUICK_BYTES = 256 << 20
 CHANGED, NOT_PUBLISHED = "changed since it was fetched", "not the published file"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -12,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from canopy.atomic import write_bytes
 from canopy.benchmarks.reading.release import Release, ReleaseFile
+from canopy.digests import file_sha256
 from canopy.errors import DataError
 
 SUMS = "SHA256SUMS"
@@ -49,12 +49,6 @@ def read_sums(folder: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError):
         return {}
     return {name.strip().lstrip("*"): digest for digest, _, name in (line.partition(" ") for line in lines) if name.strip()}
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, in bounded memory."""
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
 
 
 def fetch_file(file: ReleaseFile, folder: Path, advance: Callable[[int, int], None] = lambda done, total: None,

@@ -21,11 +21,12 @@ from filelock import FileLock
 from canopy.bundle.parts import read_parts
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
+from canopy.links import link_or_copy_tree
 from orchestration.machine.environment import QUIET
 from orchestration.models.registry import CHAMPION, ENCODER_PACKAGES, MODEL, version_by_alias, version_parts
 from orchestration.models.tracking import open_client
 from orchestration.pipeline.workspace import code_root
-from serving.bundle import Manifest, check_same_items, export_bundle, place_tree
+from serving.bundle import Manifest, check_same_items, export_bundle
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
@@ -171,7 +172,7 @@ def _staging(workspace: Path, bundle: Path) -> Iterator[Path]:
                     inside = context / path.relative_to(code_root())
                     inside.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(path, inside)
-        place_tree(bundle, context / "bundle")
+        link_or_copy_tree(bundle, context / "bundle")
         yield context
 
 

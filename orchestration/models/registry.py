@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from canopy.bundle.parts import ModelParts, file_sha256, read_parts
+from canopy.bundle.parts import ModelParts, part_sha256, read_parts
 from canopy.config import Config, load_config
+from canopy.digests import text_sha256
 from canopy.errors import CanopyError, DataError
 from canopy.evaluation.measures import MEASURES, TUNED, measured
 from canopy.items import read_items, read_questions
@@ -61,7 +62,7 @@ def evaluation_data_digest(workspace: Path, config: Config, benchmark: str) -> s
     seen = {"questions": sorted((q.id, q.question, list(q.answers), [list(d) for d in q.details]) for q in read_questions(benchmark_folder / "questions.parquet")
                                 if q.id in test),
             "gold": gold, "items": sorted((i.id, i.content_digest()) for i in items), "hierarchy": config.hierarchy.model_dump(mode="json")}
-    return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+    return text_sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False))
 
 
 def measurable_benchmarks(workspace: Path, config: Config) -> list[str]:
@@ -99,7 +100,7 @@ def _evaluations(workspace: Path, config: Config) -> dict[str, dict[str, Any]]:
             top, low = measured({c: mine[c].to_numpy() for c in mine.columns}, measure)
             if low.sum():
                 values[name] = float(top.sum() / low.sum())
-        found[benchmark] = {"path": path, "values": file_sha256(path), "data": evaluation_data_digest(workspace, config, benchmark),
+        found[benchmark] = {"path": path, "values": part_sha256(path), "data": evaluation_data_digest(workspace, config, benchmark),
                             "measures": values, "questions": int(mine["question_id"].nunique())}
     return found
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from canopy.digests import text_sha256
 
 RAW = "raw"  # the observable source that stands for every benchmark's raw files
 
@@ -88,7 +89,7 @@ def overlap(a: str, b: str) -> bool:
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()[:16]
+    return text_sha256(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str))[:16]
 
 
 def code_version(spec: StageSpec, snapshot: Snapshot) -> str:

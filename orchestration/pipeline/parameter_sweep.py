@@ -16,6 +16,7 @@ import yaml
 from canopy.atomic import write_bytes
 from canopy.config import load_config
 from canopy.errors import DataError
+from canopy.links import link_or_copy_tree
 from orchestration.pipeline.workspace import set_params, slug
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def make_point(root: Path, point: Point) -> None:
     if not (folder / "dvc.lock").exists():
         store = root / "data" / "node_embeddings"
         if store.is_dir() and not (folder / "data" / "node_embeddings").exists():
-            shutil.copytree(store, folder / "data" / ".node_embeddings.building-0", copy_function=_place, dirs_exist_ok=True)
+            link_or_copy_tree(store, folder / "data" / ".node_embeddings.building-0")
             os.replace(folder / "data" / ".node_embeddings.building-0", folder / "data" / "node_embeddings")
         write_bytes(folder / "dvc.lock", (root / "dvc.lock").read_bytes())  # last: with it the point is made
 
@@ -150,13 +151,6 @@ def _link(link: Path, target: Path) -> None:
         link.unlink()
     if not link.exists():
         link.symlink_to(target)
-
-
-def _place(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 def _share_relative(root: Path, folder: Path) -> None:

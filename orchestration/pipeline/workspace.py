@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 import os
@@ -20,6 +19,7 @@ import canopy
 from canopy.atomic import write_bytes
 from canopy.benchmarks.registry import adapter_for, adapter_names
 from canopy.config import Config, load_config
+from canopy.digests import text_sha256
 from canopy.errors import CanopyError, DataError
 from canopy.stages.registry import PER_BENCHMARK
 
@@ -156,7 +156,7 @@ def workspace_for(benchmarks: Mapping[str, Mapping[str, str]]) -> Path:
         held = {k: v.path for k, v in load_config(folder / "params.yaml").benchmarks.items()}
         paths = {k: v["path"] for k, v in benchmarks.items()}
         if held != paths:
-            folder = folder.with_name(f"{name}-{hashlib.sha256(repr(sorted(paths.items())).encode()).hexdigest()[:6]}")
+            folder = folder.with_name(f"{name}-{text_sha256(repr(sorted(paths.items())))[:6]}")
     return folder
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import tiny_model
 
-from canopy.bundle.parts import file_sha256, read_parts
+from canopy.bundle.parts import read_parts
 from canopy.config import load_config
+from canopy.digests import file_sha256
 from canopy.errors import DataError, EncoderMismatch
 from canopy.items import Item, write_items
 from serving.bundle import CORPUS, INDEX, Manifest, export_bundle

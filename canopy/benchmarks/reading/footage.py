@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from canopy.benchmarks.reading.release import MAX_DEPTH
+from canopy.digests import file_sha256
 from canopy.errors import MediaError
 from canopy.ingest.native import read_cues
 from canopy.ingest.sink import Sink, Unusable, Waiting
@@ -164,8 +164,7 @@ class Videos:
         duration = probe_video(path).duration
         if not (math.isfinite(duration) and duration > 0):
             raise MediaError(f"{path}: a video of {duration:g} seconds")
-        with open(path, "rb") as f:
-            return duration, hashlib.file_digest(f, "sha256").hexdigest()
+        return duration, file_sha256(path)
 
     def cues(self, key: str) -> tuple[Cue, ...]:
         """The subtitles in a file named after the video (English ones first); empty where there is none that can be read."""

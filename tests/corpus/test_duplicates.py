@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canopy.corpus.duplicates import (
-    Pair,
-    comparable,
-    near_duplicate_groups,
-    near_duplicates,
-    normalise,
-    rows_a_band,
-    shingles,
-    similarity,
-)
+from canopy.corpus.duplicates import Pair, comparable, near_duplicate_groups, near_duplicates
+from canopy.corpus.minhash import normalise, rows_a_band, shingles, similarity
 from canopy.items import Item
 
 WORDS = [f"w{n}" for n in range(500)]
