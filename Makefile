@@ -54,7 +54,7 @@ deps: setup  ## Write the code deps of dvc.yaml from the imports
 	@$(BIN)/python -m orchestration.pipeline.code_deps
 
 ui: setup  ## Dagster UI and MLflow on loopback; prints both addresses
-	@$(BIN)/python -m orchestration.cli.ui $(if $(WORKSPACE),--workspace "$(WORKSPACE)")
+	@$(BIN)/canopy ui $(if $(WORKSPACE),--workspace "$(WORKSPACE)")
 
 clean:  ## Remove what runs made (data/, workspaces/, .canopy/, caches), not .venv
 	@rm -rf data workspaces .canopy dvc.lock .dvc/cache .dvc/tmp build dist site *.egg-info .pytest_cache .ruff_cache .hypothesis

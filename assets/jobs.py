@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from assets.orchestrator import DagsterOrchestrator
 from assets.resources import WorkspaceResource, tag_process
 
 
@@ -22,27 +23,27 @@ class _Log(io.TextIOBase):
 
 
 @dg.op(description="Observe raw data, then run every stage and partition that is stale or missing, until none is left.")
-def sweep_stale(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> None:
-    """Sweep the workspace; each stage is a Dagster run of its own, so that its asset shows it."""
+def rerun_everything_stale(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> None:
+    """Rerun what is stale in the workspace; each stage is a Dagster run of its own, so that its asset shows it."""
     from rich.console import Console
 
     from canopy.errors import CanopyError
-    from orchestration.pipeline.rerun import sweep
+    from orchestration.pipeline.rerun import rerun
 
     tag_process(context)
     try:
-        done = sweep(Path(workspace.path), console=Console(file=_Log(context), width=200, color_system=None))
+        summary = rerun(Path(workspace.path), DagsterOrchestrator(), console=Console(file=_Log(context), width=200, color_system=None))
     except CanopyError as e:
         raise dg.Failure(description=str(e), allow_retries=False) from e
-    context.add_output_metadata({"ran": dg.MetadataValue.md("\n".join(f"- {n}: {'; '.join(w)}" for n, w in done.ran.items()) or "nothing"),
-                                 "seconds": done.seconds})
+    context.add_output_metadata({"ran": dg.MetadataValue.md("\n".join(f"- {n}: {'; '.join(w)}" for n, w in summary.ran.items()) or "nothing"),
+                                 "seconds": summary.seconds})
 
 
 def build_jobs() -> list[dg.JobDefinition]:
     """All jobs."""
 
-    @dg.job(description="Rerun only what a change made stale (the same sweep as `canopy run`).", executor_def=dg.in_process_executor)
+    @dg.job(description="Rerun only what a change made stale (as `canopy run` does).", executor_def=dg.in_process_executor)
     def rerun_stale() -> None:
-        sweep_stale()
+        rerun_everything_stale()
 
     return [rerun_stale]

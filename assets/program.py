@@ -1,10 +1,15 @@
-"""The `canopy` program of a checkout: the commands of orchestration, given Dagster."""
+"""The `canopy` program of a checkout: the commands of ``orchestration``, given Dagster."""
 
 from __future__ import annotations
 
 
 def main() -> None:
     """Run the program."""
-    from orchestration.cli.main import main as run
+    from assets.orchestrator import DagsterOrchestrator
+    from orchestration.cli.main import main as run_program
 
-    run()
+    run_program(DagsterOrchestrator())
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,8 @@ from typing import Any
 
 import dagster as dg
 
+from assets.checks import check_evaluations
+from assets.metadata import describe_outcome
 from assets.staleness import latest_version, stale_states
 from canopy.paths import Paths
 from orchestration.data.data_docs import docs_page
@@ -51,8 +53,6 @@ def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: 
     reasons : mapping
         Why each stage differs from dvc.lock, as ``lineage.explain`` says it; empty for a stage that does not.
     """
-    from assets.definitions import check_evaluations
-
     reported: list[str] = []
     states = None
     for name, spec in graph.stages.items():
@@ -79,8 +79,6 @@ def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: 
 
 def _metadata(workspace: Path, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, Any]:
     """What a run would have shown, read from the output itself; only the origin where the output is another one by now."""
-    from assets.definitions import describe_outcome
-
     told = {"reconciled_from": "dvc.lock"}
     if dict(now.outs) != dict(then.outs):
         return told

@@ -11,7 +11,15 @@ import typer
 
 from canopy.config import CORPUS_SCOPES
 from canopy.errors import CanopyError, DataError
-from orchestration.cli.shared import Workspace, print_whole, split_names, stoppable, width_of, workspace_of
+from orchestration.cli.shared import (
+    Workspace,
+    orchestrator_of,
+    print_whole,
+    split_names,
+    stoppable,
+    width_of,
+    workspace_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
+    context: typer.Context,
     systems: Annotated[str, typer.Option(metavar="LIST", help="Systems by comma; `all`: every one that can run here. Unless said, those of params.yaml.")] = "",
     list_only: Annotated[bool, typer.Option("--list", help="Name every system, what it needs, and whether it can run here; run nothing.")] = False,
     corpus_scopes: Annotated[str, typer.Option("--corpus-scopes", "--settings", metavar="LIST", help=(
@@ -53,7 +62,7 @@ def evaluate(
     from canopy.pipelines.base import find_systems
     from orchestration.cli.seconds_table import show_seconds
     from orchestration.cli.system_listing import show_systems
-    from orchestration.pipeline.rerun import sweep
+    from orchestration.pipeline.rerun import rerun
     from orchestration.pipeline.workspace import read_overlay, set_params
 
     named = split_names([systems])
@@ -70,7 +79,7 @@ def evaluate(
     set_params(root, server_of_environment(load_config(root / "params.yaml"), console))
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
     with stoppable():
-        sweep(root, select=["+report"], console=console)
+        rerun(root, orchestrator_of(context), select=["+report"], console=console)
     config = load_config(root / "params.yaml")
     ran = show_answers(root, config, console)
     for name in config.benchmarks:
@@ -185,6 +194,7 @@ def _table(title: str, lines: Sequence[Line], primary: Sequence[str], wide: bool
 
 
 def sweep_values(
+    context: typer.Context,
     assignments: Annotated[list[str], typer.Argument(metavar="KEY=V1,V2...", help="A parameter and its values; several give every combination.")],
     systems: Annotated[str, typer.Option(metavar="LIST", help="Systems to compare, by comma; unless said, those of params.yaml.")] = "",
     workspace: Workspace = None,
@@ -215,7 +225,7 @@ def sweep_values(
     points = plan_points(root, assignments, [f"answers.systems=[{', '.join(named)}]"] if named else [])
     set_params(root, server_of_environment(load_config(root / "params.yaml"), console))
     with stoppable():
-        run_points(root, points, console)
+        run_points(root, points, orchestrator_of(context), console)
     files, tables = compare(points)
     for table in tables:
         print_whole(console, _values_side_by_side(table))

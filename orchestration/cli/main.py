@@ -1,4 +1,4 @@
-"""The `canopy` program: run, status and doctor; commands about models come from cli_model."""
+"""The `canopy` program: run, status and doctor; the other commands come from the modules beside this one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from canopy.errors import CanopyError
-from orchestration.cli.shared import Workspace, split_names, stoppable, workspace_of
+from orchestration.cli.shared import Workspace, orchestrator_of, split_names, stoppable, workspace_of
 from orchestration.machine.environment import prepare_environment
 
 if TYPE_CHECKING:
-    from orchestration.pipeline.rerun import Sweep
+    from orchestration.pipeline.history import Orchestrator
+    from orchestration.pipeline.rerun import Rerun
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False,
@@ -27,6 +28,7 @@ The way through: `canopy run` (data, training, index, report, registration), `ca
 
 @app.command()
 def run(
+    context: typer.Context,
     stale: Annotated[bool, typer.Option("--stale", help="Say plainly what is done anyway: rerun what is stale or missing, nothing else.")] = False,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help=(
         "Your own documents in the native format (JSON Lines and media, see README); with --benchmarks, the folder that holds a folder "
@@ -58,19 +60,20 @@ def run(
     `canopy run --params params/qwen3_vl.yaml --set encoder.model=~/models/Qwen3-VL-Embedding-2B` — the paper's encoder, on a GPU
     """
     root = workspace_of(data, split_names([benchmarks]), workspace)
-    from orchestration.pipeline.rerun import sweep
+    from orchestration.pipeline.rerun import rerun
     from orchestration.pipeline.workspace import read_overlay, set_params
 
     console = Console()
     set_params(root, [*(pair for file in params or [] for pair in read_overlay(file)), *(assign or [])])
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
     with stoppable():
-        done = sweep(root, select=split_names(select or []), force=split_names(force or []), console=console)
+        done = rerun(root, orchestrator_of(context), select=split_names(select or []), force=split_names(force or []), console=console)
     _conclude(root, done, console)
 
 
 @app.command()
 def demo(
+    context: typer.Context,
     benchmarks: Annotated[str, typer.Option(metavar="LIST", help="Benchmarks under --data, by comma or space: hotpotqa,ott-qa.")] = "",
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="As for `canopy run`; unless said, the starter benchmark.")] = None,
     workspace: Workspace = None,
@@ -86,12 +89,12 @@ def demo(
     from orchestration.models.deployment import bundle_of
     from orchestration.models.promotion import promote
     from orchestration.models.registry import CHALLENGER, CHAMPION
-    from orchestration.pipeline.rerun import sweep
+    from orchestration.pipeline.rerun import rerun
 
     root, console = workspace_of(data, split_names([benchmarks]), workspace), Console()
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
     with stoppable():
-        done = sweep(root, console=console)
+        done = rerun(root, orchestrator_of(context), console=console)
         verdict = promote(root, export=lambda version: bundle_of(root, version))
         show_verdict(verdict)
         alone = verdict.outcome == "refused" and not verdict.champion
@@ -102,7 +105,7 @@ def demo(
 
 
 @app.command()
-def status(workspace: Workspace = None) -> None:
+def status(context: typer.Context, workspace: Workspace = None) -> None:
     """Say what is stale and why, and whether Dagster and DVC agree on it.
 
     Looks at the files, observes raw data, and tells Dagster about every `dvc repro` it did not see. Nothing is run. Outputs that were
@@ -110,15 +113,13 @@ def status(workspace: Workspace = None) -> None:
     """
     from rich.table import Column, Table
 
-    from assets.definitions import build_definitions
-    from assets.resources import open_instance
     from orchestration.pipeline.lineage import shorten
     from orchestration.pipeline.status import differences, look
     from orchestration.pipeline.workspace import select_workspace
 
     root, console = select_workspace(workspace), Console()
-    with open_instance(root) as instance:
-        view = look(root, instance, build_definitions(root))
+    with orchestrator_of(context).open(root) as history:
+        view = look(root, history)
         differ = differences(view, root)
     console.print(f"workspace {root}", style="dim", highlight=False, soft_wrap=True)
     table = Table("stage", "benchmark", "Dagster", "DVC", Column("why", overflow="fold"))
@@ -157,7 +158,7 @@ def doctor(workspace: Workspace = None) -> None:
         raise typer.Exit(1)
 
 
-def _conclude(root: Path, done: Sweep, console: Console, next_steps: Sequence[str] = ()) -> None:
+def _conclude(root: Path, done: Rerun, console: Console, next_steps: Sequence[str] = ()) -> None:
     """The summary table of the report, what was done, and where to look next."""
     from orchestration.pipeline.stage import read_summary
 
@@ -185,26 +186,24 @@ def _conclude(root: Path, done: Sweep, console: Console, next_steps: Sequence[st
                   highlight=False, soft_wrap=True)
 
 
-def main() -> None:
+def main(orchestrator: Orchestrator) -> None:
     """Run the program; an error that a user can act on is one red line and exit code 1."""
     prepare_environment()
     from orchestration.cli import data as cli_data
     from orchestration.cli import evaluate as cli_evaluate
     from orchestration.cli import import_documents as cli_import
     from orchestration.cli import models as cli_model
+    from orchestration.cli import ui as cli_ui
     from orchestration.machine.processes import end_like_ctrl_c
 
     cli_model.register(app)
     cli_data.register(app)
     cli_import.register(app)
     cli_evaluate.register(app)
+    cli_ui.register(app)
     end_like_ctrl_c()
     try:
-        app()
+        app(obj=orchestrator)
     except CanopyError as e:
         Console(stderr=True).print(f"error: {e}", style="red", markup=False, highlight=False, soft_wrap=True)
         raise SystemExit(1) from None
-
-
-if __name__ == "__main__":
-    main()

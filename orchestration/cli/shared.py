@@ -16,8 +16,16 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from orchestration.pipeline.history import Orchestrator
+
 Workspace = Annotated[Path | None, typer.Option("--workspace", envvar="CANOPY_WORKSPACE", metavar="DIR", help=(
     "Folder with dvc.yaml, params.yaml and data/. Unless said: the current folder where it is one, else the checkout."))]
+
+
+def orchestrator_of(context: typer.Context) -> Orchestrator:
+    """The orchestrator that `main` was given."""
+    orchestrator: Orchestrator = context.obj
+    return orchestrator
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""Starts the Dagster UI and MLflow on this machine only, and stops both on Ctrl-C; what `make ui` runs."""
+"""`canopy ui`: the Dagster UI and MLflow on this machine only, until Ctrl-C."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import socket
@@ -13,11 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from canopy.errors import CanopyError
-from orchestration.machine.environment import prepare_environment
+from orchestration.cli.shared import Workspace, orchestrator_of
 from orchestration.machine.loopback import open_local
-from orchestration.machine.processes import end_like_ctrl_c, start_group, stop_groups
+from orchestration.machine.processes import start_group, stop_groups
+
+if TYPE_CHECKING:
+    from orchestration.pipeline.history import Orchestrator
 
 _HOST, _PATIENCE = "127.0.0.1", 120.0
 
@@ -30,9 +35,9 @@ class Addresses:
     mlflow: str
 
 
-def free_port(wanted: int) -> int:
-    """The wanted port, or the next one that nothing listens on."""
-    for port in range(wanted, wanted + 100):
+def free_port(first: int) -> int:
+    """The first port, or the next one that nothing listens on."""
+    for port in range(first, first + 100):
         with socket.socket() as s:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -40,33 +45,27 @@ def free_port(wanted: int) -> int:
             except OSError:
                 continue
             return port
-    raise CanopyError(f"no free port from {wanted} to {wanted + 99}")
+    raise CanopyError(f"no free port from {first} to {first + 99}")
 
 
-def _commands(workspace: Path, dagster_port: int, mlflow_port: int) -> dict[str, list[str]]:
+def _commands(workspace: Path, orchestrator: Orchestrator, dagster_port: int, mlflow_port: int) -> dict[str, list[str]]:
     from orchestration.models.tracking import artifact_root, database_uri
 
-    python = [sys.executable, "-m"]
     return {
-        "dagster": [*python, "dagster_webserver", "-h", _HOST, "-p", str(dagster_port), "-m", "assets.definitions"],
-        # The UI's "materialize" over several benchmarks is a backfill, and backfills are the daemon's.
-        "daemon": [*python, "dagster._daemon", "run", "-m", "assets.definitions"],
-        "mlflow": [*python, "mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1",
+        **orchestrator.ui_commands(workspace, _HOST, dagster_port),
+        "mlflow": [sys.executable, "-m", "mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1",
                    "--backend-store-uri", database_uri(workspace), "--default-artifact-root", artifact_root(workspace).as_uri()],
     }
 
 
-def _settle(workspace: Path) -> None:
+def _settle(workspace: Path, orchestrator: Orchestrator) -> None:
     """Let Dagster know of raw data and of `dvc repro` runs before anyone looks, and make MLflow's database."""
-    from assets.definitions import build_definitions
-    from assets.resources import open_instance
     from orchestration.models.tracking import open_client
-    from orchestration.pipeline.rerun import close_dead_runs
     from orchestration.pipeline.status import look
 
-    with open_instance(workspace) as instance:
-        close_dead_runs(instance, untagged=True)
-        look(workspace, instance, build_definitions(workspace))
+    with orchestrator.open(workspace) as history:
+        history.close_dead_runs(untagged=True)
+        look(workspace, history)
     open_client(workspace)
 
 
@@ -84,7 +83,7 @@ def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @contextmanager
-def running(workspace: Path, dagster_port: int = 3000, mlflow_port: int = 5000) -> Iterator[Addresses]:
+def running(workspace: Path, orchestrator: Orchestrator, dagster_port: int = 3000, mlflow_port: int = 5000) -> Iterator[Addresses]:
     """Run both UIs over a workspace until the block ends.
 
     Raises
@@ -92,14 +91,12 @@ def running(workspace: Path, dagster_port: int = 3000, mlflow_port: int = 5000) 
     CanopyError
         Where other UIs are at work in this workspace, or one does not answer.
     """
-    from assets.resources import dagster_home
     from orchestration.pipeline.workspace import locked
 
     with locked(workspace, "ui", by="`make ui`"):
-        _settle(workspace)
-        home = dagster_home(workspace)
+        _settle(workspace, orchestrator)
         ports = free_port(dagster_port), free_port(mlflow_port)
-        env = {**os.environ, "DAGSTER_HOME": str(home), "CANOPY_WORKSPACE": str(workspace), "PYTHONUNBUFFERED": "1",
+        env = {**os.environ, **orchestrator.ui_environment(workspace), "CANOPY_WORKSPACE": str(workspace), "PYTHONUNBUFFERED": "1",
                "PYTHONPATH": os.pathsep.join(p for p in (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")) if p),
                "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         logs = workspace / ".canopy" / "logs"
@@ -107,7 +104,7 @@ def running(workspace: Path, dagster_port: int = 3000, mlflow_port: int = 5000) 
         addresses = Addresses(f"http://{_HOST}:{ports[0]}", f"http://{_HOST}:{ports[1]}")
         processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
-            for name, command in _commands(workspace, *ports).items():
+            for name, command in _commands(workspace, orchestrator, *ports).items():
                 with open(logs / f"{name}.log", "wb") as log:
                     processes[name] = start_group(command, cwd=workspace, env=env, stdout=log)
             _wait(f"{addresses.dagster}/server_info", processes["dagster"], logs / "dagster.log")
@@ -117,32 +114,31 @@ def running(workspace: Path, dagster_port: int = 3000, mlflow_port: int = 5000) 
             stop_groups(list(processes.values()))
 
 
-def main() -> int:
-    """Run both UIs over the selected workspace until Ctrl-C."""
-    prepare_environment()
+def ui(
+    context: typer.Context,
+    workspace: Workspace = None,
+    dagster_port: Annotated[int, typer.Option(metavar="PORT", help="Dagster's port; if it is in use, the next free one.")] = 3000,
+    mlflow_port: Annotated[int, typer.Option(metavar="PORT", help="MLflow's port; if it is in use, the next free one.")] = 5000,
+) -> None:
+    """Start the Dagster UI and MLflow on this machine only; Ctrl-C stops both.
+
+    Dagster shows assets, runs and checks, and materializes them; MLflow shows runs and registered models.
+    """
     from orchestration.pipeline.workspace import select_workspace
 
-    parser = argparse.ArgumentParser(prog="python -m orchestration.cli.ui", description=__doc__)
-    parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder with dvc.yaml, params.yaml and data/")
-    parser.add_argument("--dagster-port", type=int, default=3000, help="the next free one is taken where it is in use (default: 3000)")
-    parser.add_argument("--mlflow-port", type=int, default=5000, help="likewise (default: 5000)")
-    options = parser.parse_args()
-    end_like_ctrl_c()
+    root = select_workspace(workspace)
+    print(f"starting over {root} ...", flush=True)
     try:
-        workspace = select_workspace(options.workspace)
-        print(f"starting over {workspace} ...", flush=True)
-        with running(workspace, options.dagster_port, options.mlflow_port) as addresses:
+        with running(root, orchestrator_of(context), dagster_port, mlflow_port) as addresses:
             print(f"Dagster  {addresses.dagster}   assets, runs, checks: materialize from here\n"
-                  f"MLflow   {addresses.mlflow}   runs and registered models\nCtrl-C stops both; logs are in {workspace / '.canopy' / 'logs'}", flush=True)
+                  f"MLflow   {addresses.mlflow}   runs and registered models\n"
+                  f"Ctrl-C stops both; logs are in {root / '.canopy' / 'logs'}", flush=True)
             signal.pause()
-    except CanopyError as e:
-        print(f"error: {e}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         with suppress(OSError):  # a closed terminal
             print("stopped")
-    return 0
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command()(ui)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from canopy.report.tables import Table
-    from orchestration.pipeline.rerun import Sweep
+    from orchestration.pipeline.history import Orchestrator
+    from orchestration.pipeline.rerun import Rerun
 
 _CODE = ("canopy", "orchestration", "assets", "serving")
 _COPIED = ("dvc.yaml", ".dvcignore", ".dvc/config")
@@ -78,7 +79,7 @@ def plan_points(root: Path, assignments: Sequence[str], fixed: Sequence[str] = (
     return points
 
 
-def run_points(root: Path, points: Sequence[Point], console: Console) -> list[Sweep]:
+def run_points(root: Path, points: Sequence[Point], orchestrator: Orchestrator, console: Console) -> list[Rerun]:
     """Bring the parent up to date, then every point; what a point has done before is not done again. Returns what each point's run did.
 
     Raises
@@ -88,16 +89,16 @@ def run_points(root: Path, points: Sequence[Point], console: Console) -> list[Sw
     CanopyError
         Where a stage fails; the points before it are kept.
     """
-    from orchestration.pipeline.rerun import sweep
+    from orchestration.pipeline.rerun import rerun
 
     check_points(root, points)
     console.print(f"workspace {root}: what the values do not touch", style="dim", highlight=False, soft_wrap=True)
-    sweep(root, select=["+evaluation"], console=console)  # not its answers: every point has its own
+    rerun(root, orchestrator, select=["+evaluation"], console=console)  # not its answers: every point has its own
     done = []
     for point in points:
         make_point(root, point)
         console.print(f"[bold]{point.name}[/]  [dim]{point.folder}[/]", highlight=False, soft_wrap=True)
-        done.append(sweep(point.folder, select=["+report"], console=console))
+        done.append(rerun(point.folder, orchestrator, select=["+report"], console=console))
     return done
 
 

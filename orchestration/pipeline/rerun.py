@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from assets.resources import FORCE_TAG, PROCESS_TAG, open_instance
-from canopy.atomic import write_bytes
 from canopy.errors import CanopyError, DataError
-from orchestration.machine.processes import identity, is_alive
+from orchestration.pipeline.history import History, Orchestrator
 from orchestration.pipeline.lineage import shorten
 from orchestration.pipeline.status import Task, View, look, look_at_code
 from orchestration.pipeline.workspace import locked
 
-if TYPE_CHECKING:
-    import dagster as dg
-
-_MOST_TIMES = 3  # runs of one task in one sweep: raw files may change once while it goes on, not for ever
-_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+_MOST_TIMES = 3  # runs of one task in one rerun: raw files may change once while it goes on, not for ever
 
 
 @dataclass(slots=True)
-class Sweep:
-    """What a sweep did: the tasks that ran, with the reasons for each, and those that were found unchanged or restored."""
+class Rerun:
+    """What a rerun did: the tasks that ran, with the reasons for each, and those that were found unchanged or restored."""
 
     ran: dict[str, tuple[str, ...]] = field(default_factory=dict)
     times: Counter[str] = field(default_factory=Counter)
@@ -76,73 +68,27 @@ def _ready(view: View, chosen: set[str], forced: set[str]) -> list[Task]:
     return [t for n, t in view.tasks.items() if n in (stale & chosen) - waiting]
 
 
-def _materialize(workspace: Path, task: Task, definitions: dg.Definitions, instance: dg.DagsterInstance, forced: bool) -> dict[str, Any]:
-    """Run one (asset, partition) as a Dagster run in this process; returns the metadata values it reported."""
-    import dagster as dg
-
-    key = dg.AssetKey(task.asset)
-    tags = {PROCESS_TAG: identity(), **({FORCE_TAG: "true"} if forced else {})}
-    try:
-        done = definitions.resolve_implicit_global_asset_job_def().execute_in_process(
-            run_config=_QUIET, instance=instance, partition_key=task.partition, asset_selection=[key], tags=tags)
-    except dg.Failure as e:
-        raise CanopyError(e.description) from None
-    except dg.DagsterExecutionInterruptedError:
-        raise KeyboardInterrupt from None
-    except CanopyError:
-        raise
-    except Exception as e:
-        log = workspace / ".canopy" / "logs" / f"error-{task.name}.log"
-        write_bytes(log, "".join(traceback.format_exception(e)).encode("utf-8", "replace"))
-        first = (str(e).strip().splitlines() or ["no message"])[0]
-        raise CanopyError(f"internal error in stage {task.name}: {type(e).__name__}: {first[:300]}; full traceback in {log}") from None
-    (event,) = done.asset_materializations_for_node(task.asset)
-    return {k: v.value for k, v in event.metadata.items()}
-
-
-def close_dead_runs(instance: dg.DagsterInstance, *, untagged: bool = False) -> int:
-    """Mark runs whose process was killed as failed, so that Dagster neither shows them as running nor waits for them for ever.
-
-    Parameters
-    ----------
-    untagged : bool
-        Those too that name no process: the UI started them and they ended before their first step. Only where no UI is at work.
-    """
-    import dagster as dg
-
-    closed, at_work = 0, [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
-    for run in instance.get_runs(dg.RunsFilter(statuses=at_work)):
-        process = run.tags.get(PROCESS_TAG)
-        if not is_alive(process) if process else untagged:
-            instance.report_run_failed(run, f"process {process or 'of this run'} was killed; `canopy run` runs this again")
-            closed += 1
-    return closed
-
-
-def _headline(values: Mapping[str, Any]) -> str:
+def _headline(values: Mapping[str, object]) -> str:
     numbers = [f"{k.replace('_', ' ')} {v:,.4g}" if abs(v) < 1000 else f"{k.replace('_', ' ')} {v:,.0f}"
                for k, v in values.items() if isinstance(v, float) and k != "seconds"]
     return ", ".join(numbers[:5]) or (f"{values['model']} version {values['version']}" if "version" in values else "")
 
 
-def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] = (), console: Console | None = None) -> Sweep:
+def rerun(workspace: Path, orchestrator: Orchestrator, *, select: Sequence[str] = (), force: Sequence[str] = (), console: Console | None = None) -> Rerun:
     """Run every chosen (asset, partition) that is stale or missing once its inputs are fresh, until none is left.
 
     Raises
     ------
     CanopyError
-        Where a stage fails; what was finished stays recorded, and the next sweep goes on from there.
+        Where a stage fails; what was finished stays recorded, and the next rerun goes on from there.
     """
-    from assets.definitions import build_definitions
-
-    console, started, done = console or Console(), time.perf_counter(), Sweep()
-    with locked(workspace, "run"), open_instance(workspace) as instance:
-        close_dead_runs(instance)
+    console, started, done = console or Console(), time.perf_counter(), Rerun()
+    with locked(workspace, "run"), orchestrator.open(workspace) as history:
+        history.close_dead_runs()
         code = look_at_code(workspace)  # modules stay as they were imported: what is edited from here on belongs to the next run
-        definitions = build_definitions(workspace)
         pending: set[str] | None = None
         while True:
-            view = look(workspace, instance, definitions)
+            view = look(workspace, history)
             for name in view.reported:
                 console.print(f"  [dim]{name}: taken over from dvc.lock (made by `dvc repro`)[/dim]")
             chosen = choose(view, select)
@@ -156,7 +102,7 @@ def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] =
             if not wave:
                 break
             for task in wave:
-                _run_one(workspace, task, task.name in pending, definitions, instance, console, done)
+                _run_one(task, task.name in pending, history, console, done)
                 pending.discard(task.name)
         left = [n for n, t in view.tasks.items() if n in chosen and t.stale]
         if moved & set(left):
@@ -168,15 +114,14 @@ def sweep(workspace: Path, *, select: Sequence[str] = (), force: Sequence[str] =
     return done
 
 
-def _run_one(workspace: Path, task: Task, forced: bool, definitions: dg.Definitions, instance: dg.DagsterInstance, console: Console,
-             done: Sweep) -> None:
+def _run_one(task: Task, forced: bool, history: History, console: Console, done: Rerun) -> None:
     why = task.why if not forced or task.stale else ("asked for with --force",)
     done.times[task.name] += 1
     if done.times[task.name] > _MOST_TIMES:
         raise CanopyError(f"{task.name}: stale again after {_MOST_TIMES} runs ({shorten(why)}); what keeps changing its inputs?")
     console.print(f"[bold]> {task.name}[/bold]  [dim]{escape(shorten(why))}[/dim]", highlight=False, soft_wrap=True)
     started = time.perf_counter()
-    values = _materialize(workspace, task, definitions, instance, forced)
+    values = history.materialize(task.asset, task.partition, forced=forced)
     seconds, numbers = time.perf_counter() - started, _headline(values)
     if values.get("cache_hit"):
         done.kept[task.name] = "; ".join(why)

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assets.reconcile import observe_raw, reconcile
-from assets.staleness import State, stale_states
 from canopy.config import load_config
 from orchestration.pipeline.dvc_graph import dvc_status, read_graph, read_lock, recall_listings, remember_listings
+from orchestration.pipeline.history import History, State
 from orchestration.pipeline.lineage import Graph, Snapshot, StageSpec, code_version, explain, overlap
 from orchestration.pipeline.workspace import prune
-
-if TYPE_CHECKING:
-    import dagster as dg
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +80,27 @@ def _unedited(graph: Graph, spec: StageSpec, now: Mapping[str, Snapshot], then: 
     return replace(now[spec.name], paths={**now[spec.name].paths, **read}, outs=then[spec.name].outs, uncached=())
 
 
-def look(workspace: Path, instance: dg.DagsterInstance, definitions: dg.Definitions) -> View:
-    """Observe raw data, reconcile Dagster with dvc.lock, and say how every (asset, partition) stands, in topological order."""
+def look(workspace: Path, history: History) -> View:
+    """Take over what happened outside the history, and say how every (asset, partition) stands, in topological order."""
     prune(workspace, load_config(workspace / "params.yaml"))
     (graph, now), then = read_graph(workspace), read_lock(workspace)
-    reasons = {n: explain(s, now[n], then.get(n), recall_listings(workspace, then.get(n))) for n, s in graph.stages.items()}
+    listings = {n: recall_listings(workspace, then.get(n)) for n in graph.stages}
+    reasons = {n: explain(s, now[n], then.get(n), listings[n]) for n, s in graph.stages.items()}
     for name, why in reasons.items():
         if not why:
             remember_listings(workspace, now[name])
-    observe_raw(instance, graph, now)
-    reported = reconcile(instance, definitions, graph, now, then, reasons, workspace)
-    states = stale_states(definitions, instance)
+    reported = history.take_over(graph, now, then, reasons)
+    standings = history.standings()
     tasks = {}
     for name, spec in graph.stages.items():
-        state, why = states[spec.base, spec.partition]
-        tasks[name] = Task(spec.base, spec.partition, spec.upstream, state, why, tuple(reasons[name]),
-                           tuple(r for r in reasons[name] if r not in explain(spec, _unedited(graph, spec, now, then), then.get(name),
-                                                                              recall_listings(workspace, then.get(name)))))
-    assets = definitions.resolve_asset_graph()
-    for (asset, partition), (state, why) in states.items():
+        standing = standings[spec.base, spec.partition]
+        unedited = explain(spec, _unedited(graph, spec, now, then), then.get(name), listings[name])
+        edited = tuple(r for r in reasons[name] if r not in unedited)
+        tasks[name] = Task(spec.base, spec.partition, spec.upstream, standing.state, standing.why, tuple(reasons[name]), edited)
+    for (asset, partition), standing in standings.items():
         if asset not in graph.bases:
-            import dagster as dg
-
-            parents = {k.to_user_string() for k in assets.get(dg.AssetKey(asset)).parent_keys}
-            tasks[asset] = Task(asset, partition, tuple(n for n, t in tasks.items() if t.asset in parents), state, why, None, ())
+            upstream = tuple(n for n, t in tasks.items() if t.asset in standing.parents)
+            tasks[asset] = Task(asset, partition, upstream, standing.state, standing.why, None, ())
     return View(graph, tasks, tuple(reported), _code(graph, now))
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 from rich.console import Console
+
+from assets.history import DagsterHistory
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,7 +101,8 @@ RUN = """
 import importlib.util, sys
 from pathlib import Path
 from canopy.config import load_config
-from canopy.stages.base import NullTracker, Paths
+from canopy.paths import Paths
+from canopy.stages.base import NullTracker
 spec = importlib.util.spec_from_file_location("stub", f"code/{sys.argv[1]}.py")
 stub = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(stub)
@@ -128,16 +133,22 @@ class Project:
         assert old in text
         self.write(name, text.replace(old, new))
 
-    def sweep(self, **options: Any) -> tuple[dict[str, tuple[str, ...]], str]:
-        """Sweep, and return what ran (with why) and what was printed."""
-        from orchestration.pipeline.rerun import sweep
+    @contextmanager
+    def open(self, workspace: Path) -> Iterator[DagsterHistory]:
+        """The project is its own orchestrator: Dagster with an instance in memory."""
+        assert workspace == self.root
+        yield DagsterHistory(workspace, self.instance)
+
+    def rerun(self, **options: Any) -> tuple[dict[str, tuple[str, ...]], str]:
+        """Rerun what is stale; returns what ran (with why) and what was printed."""
+        from orchestration.pipeline.rerun import rerun
 
         self.calls.clear()
         with open(os.devnull, "w") as nowhere:
             console = Console(file=nowhere, record=True, width=200)
-            done = sweep(self.root, console=console, **options)
-        assert [c for c in self.calls] == list(done.ran)
-        return done.ran, console.export_text()
+            summary = rerun(self.root, self, console=console, **options)
+        assert [c for c in self.calls] == list(summary.ran)
+        return summary.ran, console.export_text()
 
     def repro(self) -> None:
         """A plain `dvc repro`, as from a shell."""
@@ -146,10 +157,10 @@ class Project:
 
     def view(self) -> Any:
         """How the project stands."""
-        from assets.definitions import build_definitions
         from orchestration.pipeline.status import look
 
-        return look(self.root, self.instance, build_definitions(self.root))
+        with self.open(self.root) as history:
+            return look(self.root, history)
 
     def stale(self) -> set[str]:
         """What either tool calls stale, after checking that Dagster, dvc.lock and `dvc status` agree."""

@@ -19,7 +19,7 @@ from tests.orchestration.project import ROOT
 def canopy(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the program."""
     env = {k: v for k, v in os.environ.items() if k not in ("CANOPY_WORKSPACE", "DAGSTER_HOME")}
-    return subprocess.run([sys.executable, "-m", "orchestration.cli.main", *arguments], capture_output=True, text=True, timeout=500,
+    return subprocess.run([sys.executable, "-m", "assets.program", *arguments], capture_output=True, text=True, timeout=500,
                           env={**env, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}, cwd=options.pop("cwd", ROOT), **options)
 
 
@@ -56,7 +56,7 @@ def test_doctor() -> None:
 def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_path: Path) -> None:
     """Run over a user's documents; kill it in training; go on; nothing is left to do; DVC agrees; one parameter reruns its part."""
     folder = tmp_path / "work"
-    command = [sys.executable, "-m", "orchestration.cli.main", "run", "--data", str(documents), "--workspace", str(folder), "--set", "training.epochs=2",
+    command = [sys.executable, "-m", "assets.program", "run", "--data", str(documents), "--workspace", str(folder), "--set", "training.epochs=2",
                "--set", "training.checkpoint_steps=1", "--set", "training.batch=2", "--set", "evaluation.resamples=100"]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     tracked = {f: (ROOT / f).read_bytes() for f in ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore")}
@@ -107,15 +107,16 @@ def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_pa
 def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None:
     from urllib.request import Request
 
+    from assets.orchestrator import DagsterOrchestrator
     from canopy.errors import CanopyError
     from orchestration.cli.ui import running
     from orchestration.machine.loopback import open_local
     from orchestration.pipeline.workspace import benchmarks_at, make_workspace
 
-    folder = make_workspace(tmp_path / "work", benchmarks_at(documents, []))
-    with running(folder, 23000, 25000) as addresses:
+    folder, dagster = make_workspace(tmp_path / "work", benchmarks_at(documents, [])), DagsterOrchestrator()
+    with running(folder, dagster, 23000, 25000) as addresses:
         query = json.dumps({"query": "{assetNodes{assetKey{path} groupName}}"}).encode()
-        with pytest.raises(CanopyError, match="another `make ui` is at work here"), running(folder, 23100, 25100):
+        with pytest.raises(CanopyError, match="another `make ui` is at work here"), running(folder, dagster, 23100, 25100):
             pass
         request = Request(f"{addresses.dagster}/graphql", data=query, headers={"content-type": "application/json"})
         until, nodes = time.monotonic() + 60, []

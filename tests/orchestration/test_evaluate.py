@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
+from assets.orchestrator import DagsterOrchestrator
 from canopy.answers.rows import ANSWER_SCHEMA, METRICS
 from canopy.config import Config, load_config
 from canopy.errors import CanopyError, DataError
@@ -172,7 +173,7 @@ def test_values_are_combined(tmp_path: Path) -> None:
 def test_values_that_a_parameter_does_not_take_stop_a_sweep_before_it_begins(given: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text(PARAMS)
     with pytest.raises(DataError, match=told):
-        run_points(tmp_path, plan_points(tmp_path, [given]), console())
+        run_points(tmp_path, plan_points(tmp_path, [given]), DagsterOrchestrator(), console())
     assert [p.name for p in tmp_path.iterdir()] == ["params.yaml"]
 
 
@@ -180,7 +181,7 @@ def test_values_that_a_parameter_does_not_take_stop_a_sweep_before_it_begins(giv
 def test_parameters_that_cannot_be_read_are_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_bytes(content)
     with pytest.raises(DataError, match=r"^\S+params\.yaml: ") as told:
-        run_points(tmp_path, [Point("k=1", ("answers.k=1",), tmp_path / "p")], console())
+        run_points(tmp_path, [Point("k=1", ("answers.k=1",), tmp_path / "p")], DagsterOrchestrator(), console())
     assert "\n" not in str(told.value)
     with pytest.raises(DataError, match=r"^\S+params\.yaml: [^\n]+$"):
         set_params(tmp_path, ["answers.questions=3"])

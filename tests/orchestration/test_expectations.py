@@ -126,12 +126,13 @@ class Little:
         self.write("questions", [{"id": f"q{n}", "question": q, "answers": ["granite"], "split": s, "gold": [{"item": i, "chars": [[0, 10]]}]}
                                  for n, (q, s, i) in enumerate((("What grinds there?", "train", "old"), ("Which mill has two stones?", "test", gold)))])
 
-    def sweep(self, *names: str) -> None:
+    def rerun(self, *names: str) -> None:
         """What `canopy run --select NAMES` does."""
-        from orchestration.pipeline.rerun import sweep
+        from assets.orchestrator import DagsterOrchestrator
+        from orchestration.pipeline.rerun import rerun
 
         with open(os.devnull, "w") as nowhere:
-            sweep(self.root, select=names, console=Console(file=nowhere))
+            rerun(self.root, DagsterOrchestrator(), select=names, console=Console(file=nowhere))
 
     def materialize(self, asset: str) -> None:
         """What Dagster's UI does with one asset."""
@@ -174,7 +175,7 @@ def untracked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_broken_rule_is_shown_red_with_its_rows_and_a_later_stage_stops_at_it_too(untracked: None, tmp_path: Path) -> None:
     little = Little(tmp_path, second_gold="old")
     with pytest.raises(CanopyError, match="rule 'no gold item on both sides' fails for 1 row: item_id 'mills/old', splits 'test, train'"):
-        little.sweep("benchmark", "gold_spans")
+        little.rerun("benchmark", "gold_spans")
     shown = little.checks("gold_spans")
     assert {n for n, (status, _) in shown.items() if status == "FAILED"} == {"no_gold_item_on_both_sides"} and len(shown) == len(SUITES["gold_spans"]) + 1
     told = shown["no_gold_item_on_both_sides"][1]
@@ -185,7 +186,7 @@ def test_a_broken_rule_is_shown_red_with_its_rows_and_a_later_stage_stops_at_it_
     assert not (little.root / "data" / "gold_spans" / "mills").exists()
 
     little.ask("low")
-    little.sweep("benchmark", "gold_spans")
+    little.rerun("benchmark", "gold_spans")
     shown = little.checks("gold_spans")
     assert {s for s, _ in shown.values()} == {"SUCCEEDED"} and set(shown) > {"inputs_meet_their_rules", "answer_types_are_alike"}
 
@@ -201,7 +202,7 @@ def test_a_broken_rule_is_shown_red_with_its_rows_and_a_later_stage_stops_at_it_
     status, told = little.checks("benchmark")["item_ids_are_unique"]
     assert status == "FAILED" and told.metadata["failing rows"].value == 2
 
-    little.sweep("benchmark", "gold_spans")  # brings back what was edited by hand
+    little.rerun("benchmark", "gold_spans")  # brings back what was edited by hand
     little.materialize("gold_spans")  # nothing to do, and it says so of its checks too
     assert pq.read_table(items).num_rows == 4
     assert {s for a in ("benchmark", "gold_spans") for s, _ in little.checks(a).values()} == {"SUCCEEDED"}

@@ -60,11 +60,11 @@ def test_the_lock_reads_as_what_is_there(project: Project) -> None:
 @pytest.mark.parametrize("cut", ["", "schema: '2.0'\n", "stages:\n  benchmark@one:\n    cmd: x\n    deps:\n", "stages:\n  benchmark@one:\n    cmd: 'x",
                                  "stages:\n  benchmark@one:\n    cmd: x\n    deps:\n    - path: raw/one\n      md5:\n"])
 def test_a_lock_that_was_cut_short_is_put_back(project: Project, cut: str, capsys: pytest.CaptureFixture[str]) -> None:
-    project.sweep()
+    project.rerun()
     whole = (project.root / "dvc.lock").read_bytes()
     project.write("dvc.lock", cut if cut.startswith("schema") or not cut else "schema: '2.0'\n" + cut)
     capsys.readouterr()
-    assert project.sweep()[0] == {} and (project.root / "dvc.lock").read_bytes() == whole
+    assert project.rerun()[0] == {} and (project.root / "dvc.lock").read_bytes() == whole
     assert capsys.readouterr().err.count("dvc.lock was cut short") == 1
 
 
@@ -73,7 +73,7 @@ def test_a_commit_waits_for_another_dvc_command(project: Project, monkeypatch: p
 
     from orchestration.pipeline import dvc_graph
 
-    project.sweep()
+    project.rerun()
     monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
     tmp = project.root / ".dvc" / "tmp"
     held = make_lock(str(tmp / "lock"), tmp_dir=str(tmp))

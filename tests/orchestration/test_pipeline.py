@@ -12,14 +12,15 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
-from assets.definitions import build_definitions
+from assets.orchestrator import DagsterOrchestrator
 from assets.resources import open_instance
-from orchestration.pipeline.rerun import sweep
+from orchestration.pipeline.rerun import rerun
 from orchestration.pipeline.status import differences, look
 from orchestration.pipeline.workspace import make_workspace, set_params
 from tests.orchestration.project import ROOT
 
 pytestmark = pytest.mark.slow
+DAGSTER = DagsterOrchestrator()
 DATA = ["benchmark@tiny", "gold_spans@tiny", "training_instances@tiny", "corpus"]
 MODEL = ["node_encoder", "node_embeddings", "item_index"]
 RESULTS = ["evaluation@tiny", "answers@tiny", "report", "registered_model"]
@@ -39,13 +40,13 @@ class Work:
         set_params(self.root, ["training.epochs=1", "training.batch=4", "evaluation.resamples=100", "answers.systems=[canopy, vanilla]"])
 
     def run(self) -> dict[str, tuple[str, ...]]:
-        """Sweep, and check that nothing is left to do and that Dagster and DVC agree on it."""
+        """Rerun what is stale, and check that nothing is left to do and that Dagster and DVC agree on it."""
         with open(os.devnull, "w") as nowhere:
             console = Console(file=nowhere, record=True, width=200)
-            ran = sweep(self.root, console=console).ran
+            ran = rerun(self.root, DAGSTER, console=console).ran
         self.told = console.export_text()
-        with open_instance(self.root) as instance:
-            view = look(self.root, instance, build_definitions(self.root))
+        with DAGSTER.open(self.root) as history:
+            view = look(self.root, history)
         assert not any(t.stale for t in view.tasks.values()) and differences(view, self.root) == []
         return ran
 
@@ -134,8 +135,8 @@ def test_a_sweep_shares_what_its_values_do_not_touch(work: Work) -> None:
     points = plan_points(work.root, ["answers.k=1,2"], ["answers.systems=[vanilla]"])
     with open(os.devnull, "w") as nowhere:
         console = Console(file=nowhere, record=True, width=200)
-        done = run_points(work.root, points, console)
-        again = run_points(work.root, points[:1], console)
+        done = run_points(work.root, points, DAGSTER, console)
+        again = run_points(work.root, points[:1], DAGSTER, console)
     assert [set(d.ran) for d in done] == [{"answers@tiny", "report"}] * 2 and again[0].ran == {}
     stores = [p / "data" / "node_embeddings" / "f_theta" / "shard-0000.npy" for p in (work.root, *(x.folder for x in points))]
     assert len({f.stat().st_ino for f in stores}) == 1  # one file on disk; a rebuild would start from it

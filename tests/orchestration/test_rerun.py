@@ -1,4 +1,4 @@
-"""A sweep runs exactly what a change made stale, says why, and a second one runs nothing."""
+"""A rerun runs exactly what a change made stale, says why, and a second one runs nothing."""
 
 from __future__ import annotations
 
@@ -9,31 +9,29 @@ import uuid
 import dagster as dg
 import pytest
 
+from assets.history import DagsterHistory
 from assets.resources import PROCESS_TAG
 from canopy.errors import CanopyError
 from orchestration.machine.processes import identity
-from orchestration.pipeline.rerun import close_dead_runs
 from tests.orchestration.project import Project
 
 EVERYTHING = {"benchmark@one", "benchmark@two", "gold_spans@one", "gold_spans@two", "corpus", "item_index"}
 
 
-def test_first_sweep_runs_everything_once_and_the_second_nothing(project: Project) -> None:
-    ran, _ = project.sweep()
+def test_first_rerun_runs_everything_once_and_the_second_nothing(project: Project) -> None:
+    ran, _ = project.rerun()
     assert set(ran) == EVERYTHING
     assert project.output("item_index") == "ONE=APPLE TWO=PEAR"
-    assert project.sweep()[0] == {}
+    assert project.rerun()[0] == {}
     assert project.stale() == set()
 
 
-
-
 def test_a_stage_waits_for_all_that_is_stale_above_it(project: Project) -> None:
-    project.sweep()
+    project.rerun()
     project.edit("params.yaml", "share: 0.05", "share: 0.06")
     project.edit("raw/one/x.txt", "apple", "quince")
     project.edit("code/item_index.py", "upper", "lower")
-    ran, _ = project.sweep()  # each once, though item_index was stale by itself from the start
+    ran, _ = project.rerun()  # each once, though item_index was stale by itself from the start
     assert list(ran) == ["benchmark@one", "benchmark@two", "gold_spans@one", "corpus", "item_index"]
 
 
@@ -52,55 +50,55 @@ BELOW_CORPUS = {"corpus", "item_index"}
     ("run.py", "stub", "stage", set(), ""),
 ])
 def test_a_change_reruns_exactly_what_it_touches(project: Project, file: str, old: str, new: str, expected: set[str], why: str) -> None:
-    project.sweep()
+    project.rerun()
     project.edit(file, old, new)
-    ran, told = project.sweep()
+    ran, told = project.rerun()
     assert set(ran) == expected, told
     assert not expected or why in next(iter(ran.values()))
-    assert project.sweep()[0] == {} and project.stale() == set()
+    assert project.rerun()[0] == {} and project.stale() == set()
 
 
 def test_an_adapter_of_one_benchmark_reruns_that_benchmark_alone(project: Project) -> None:
     project.edit("params.yaml", "two: {adapter: plain", "two: {adapter: other")
-    project.sweep()
+    project.rerun()
     project.edit("code/other.py", "", "# changed")
-    ran, _ = project.sweep()
+    ran, _ = project.rerun()
     assert ran == {"benchmark@two": ("code changed: code/other.py",)}  # same output: nothing below it ran
 
 
-def test_same_output_stops_the_sweep(project: Project) -> None:
-    project.sweep()
+def test_same_output_stops_the_rerun(project: Project) -> None:
+    project.rerun()
     project.edit("raw/one/x.txt", "apple", "apple  ")
     assert project.stale() == {"benchmark@one"}
-    assert set(project.sweep()[0]) == {"benchmark@one"}
+    assert set(project.rerun()[0]) == {"benchmark@one"}
     assert project.stale() == set()
 
 
 def test_selection_and_force(project: Project) -> None:
-    ran, told = project.sweep(select=["+gold_spans@two"])
+    ran, told = project.rerun(select=["+gold_spans@two"])
     assert list(ran) == ["benchmark@two", "gold_spans@two"]
-    ran, told = project.sweep(select=["item_index"])
+    ran, told = project.rerun(select=["item_index"])
     assert ran == {} and "item_index: still stale" in told
-    assert set(project.sweep()[0]) == EVERYTHING - {"benchmark@two", "gold_spans@two"}
-    ran, _ = project.sweep(force=["corpus"])
+    assert set(project.rerun()[0]) == EVERYTHING - {"benchmark@two", "gold_spans@two"}
+    ran, _ = project.rerun(force=["corpus"])
     assert ran == {"corpus": ("asked for with --force",)}
     with pytest.raises(CanopyError, match="no stage 'corpsu'; there are benchmark@one"):
-        project.sweep(select=["corpsu"])
+        project.rerun(select=["corpsu"])
 
 
-def test_a_failing_stage_stops_what_needs_it_and_the_next_sweep_goes_on(project: Project) -> None:
+def test_a_failing_stage_stops_what_needs_it_and_the_next_rerun_goes_on(project: Project) -> None:
     project.write("raw/two/x.txt", "broken")
     with pytest.raises(CanopyError, match=r"^benchmark@two: .*raw/two/x.txt: line 1: broken; correct the line$"):
-        project.sweep()
+        project.rerun()
     assert project.calls == ["benchmark@one", "benchmark@two"]
     project.write("raw/two/x.txt", "plum")
-    assert set(project.sweep()[0]) == EVERYTHING - {"benchmark@one"}
+    assert set(project.rerun()[0]) == EVERYTHING - {"benchmark@one"}
 
 
 def test_a_programming_error_is_one_line_and_a_file(project: Project) -> None:
     project.edit("code/corpus.py", "found = ", "found = {}['gone'] or ")
     with pytest.raises(CanopyError, match=r"^internal error in stage corpus: KeyError: 'gone'; full traceback in \S+error-corpus\.log$"):
-        project.sweep()
+        project.rerun()
     told = (project.root / ".canopy" / "logs" / "error-corpus.log").read_text()
     assert "code/corpus.py" in told and told.rstrip().endswith("KeyError: 'gone'")
 
@@ -115,8 +113,8 @@ def test_runs_of_dead_processes_are_closed_and_no_others(project: Project) -> No
 
     alive, reused = add({PROCESS_TAG: identity()}), add({PROCESS_TAG: f"{os.getpid()}@1"})
     untagged, waiting = add({}, dg.DagsterRunStatus.STARTING), add({}, dg.DagsterRunStatus.NOT_STARTED)
-    assert close_dead_runs(project.instance) == 1 and failed() == {reused}
-    assert close_dead_runs(project.instance, untagged=True) == 1 and failed() == {reused, untagged}
+    assert DagsterHistory(project.root, project.instance).close_dead_runs() == 1 and failed() == {reused}
+    assert DagsterHistory(project.root, project.instance).close_dead_runs(untagged=True) == 1 and failed() == {reused, untagged}
     assert not failed() & {alive, waiting}
 
 
@@ -132,28 +130,28 @@ def test_a_run_names_the_process_it_goes_on_in(project: Project) -> None:
 def test_missing_raw_files_are_named(project: Project) -> None:
     project.edit("params.yaml", "path: raw/two", "path: raw/nowhere")
     with pytest.raises(CanopyError, match="benchmark@two: raw/nowhere is missing; put the benchmark's files there"):
-        project.sweep()
+        project.rerun()
 
 
 def test_lost_outputs_come_back_from_the_cache_without_a_run(project: Project) -> None:
-    project.sweep()
+    project.rerun()
     shutil.rmtree(project.root / "data" / "corpus")
-    ran, told = project.sweep()
+    ran, told = project.rerun()
     assert ran == {} and "corpus  data/corpus is missing" in told and project.output("corpus") == "one=apple two=pear"
     shutil.rmtree(project.root / ".dvc" / "cache")
-    ran, told = project.sweep()
+    ran, told = project.rerun()
     assert ran == {} and "not in DVC's cache" in told
     assert project.stale() == set()
 
 
 def test_a_removed_benchmark_leaves_the_corpus_and_comes_back_from_the_cache(project: Project) -> None:
-    project.sweep()
+    project.rerun()
     project.edit("params.yaml", "  two: {adapter: plain, path: raw/two}\n", "")
-    ran, _ = project.sweep()
+    ran, _ = project.rerun()
     assert set(ran) == BELOW_CORPUS and project.output("corpus") == "one=apple"
     assert not (project.root / "data/benchmark/two").exists()
     project.edit("params.yaml", "ingest:", "  two: {adapter: plain, path: raw/two}\ningest:")
-    ran, told = project.sweep()
+    ran, told = project.rerun()
     assert set(ran) == BELOW_CORPUS and "benchmark@two  data/benchmark/two is missing" in told
     assert project.output("corpus") == "one=apple two=pear"
 
@@ -161,5 +159,5 @@ def test_a_removed_benchmark_leaves_the_corpus_and_comes_back_from_the_cache(pro
 def test_code_that_changes_during_the_run_is_not_recorded(project: Project) -> None:
     project.edit("code/corpus.py", "found = ", "(paths.root / 'code/lib/words.py').write_text('changed'); found = ")
     with pytest.raises(CanopyError, match=r"code/lib/words\.py changed while the stage ran"):
-        project.sweep()
+        project.rerun()
     assert "corpus" in project.stale()
