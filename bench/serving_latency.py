@@ -27,11 +27,11 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from canopy.corpus.reader import Corpus
 from orchestration.machine.environment import prepare_environment
 from orchestration.models.deployment import bundle_of, resolve_version, serve_command, service_environment
 from orchestration.pipeline.workspace import select_workspace
 from serving.bundle import ADAPTER, CORPUS, Manifest
-from serving.corpus import Corpus
 
 SETTINGS = [(2, 20_000), (8, 20_000), (16, 20_000), (64, 20_000), (16, 100)]
 LOADS = (1, 8, 32)
@@ -40,17 +40,17 @@ LOADS = (1, 8, 32)
 def make_requests(corpus: Corpus, count: int) -> list[dict[str, Any]]:
     """The same mix of requests for every setting, with questions that no cache holds."""
     chance = random.Random(13)
-    ids = [i for i in corpus._rows]
-    texts = [i for i in ids if corpus.item(i).modality == "text"]
+    ids = corpus.ids
+    texts = [i for i in ids if corpus[i].modality == "text"]
     requests: list[dict[str, Any]] = []
     for n in range(count):
-        question = f"{corpus.item(chance.choice(ids)).title} number {n}: what is said about it?"
+        question = f"{corpus[chance.choice(ids)].title} number {n}: what is said about it?"
         if n % 4 in (0, 2):
             requests.append({"question": question, "k": 5})
         elif n % 4 == 1:
             requests.append({"question": question, "item_ids": chance.sample(ids, min(10, len(ids)))})
         else:
-            sent = [corpus.item(i) for i in chance.sample(texts, min(3, len(texts)))]
+            sent = [corpus[i] for i in chance.sample(texts, min(3, len(texts)))]
             requests.append({"question": question, "items": [{"modality": "text", "title": i.title, "text": f"{i.text} Note {n}."} for i in sent]})
     return requests
 
@@ -138,9 +138,9 @@ def main() -> None:
     prepare_environment()
     workspace = select_workspace(None)
     bundle = arguments.bundle or bundle_of(workspace, resolve_version(workspace))
-    corpus = Corpus(bundle / CORPUS)
+    corpus = Corpus.open_packed(bundle / CORPUS)
     console = Console(width=140)
-    console.print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {len(corpus)} items, {arguments.requests} requests a row")
+    console.print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {len(corpus.ids)} items, {arguments.requests} requests a row")
     console.print(compare_query_batches(bundle))
     table = Table("max batch", "max latency", "clients", "requests/s", "p50 ms", "p99 ms", "503", "other errors")
     measure(workspace, bundle, make_requests(corpus, arguments.requests), table)

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 from canopy.atomic import replace_directory, write_json
 from canopy.bundle.parts import MANIFEST, ModelParts, part_sha256, read_parts
 from canopy.config import Config, Encoder, Hierarchy
-from canopy.corpus.folds import ITEMS, NEAR, read_folded
+from canopy.corpus.folds import ITEMS, NEAR, read_folds
+from canopy.corpus.packing import pack_corpus
 from canopy.digests import text_sha256
 from canopy.errors import DataError
 from canopy.links import link_or_copy_tree
-from serving.corpus import write_corpus
 from serving.schemas import ModelInfo
 
 FORMAT = 2
@@ -143,6 +143,6 @@ def export_bundle(root: Path, config: Config, folder: Path, *, name: str, versio
         link_or_copy_tree(data / "node_embeddings" / "f_theta", building / STORE)
         link_or_copy_tree(data / "item_index", building / INDEX)
         near = data / "corpus" / NEAR
-        write_corpus(data / "corpus" / ITEMS, building / CORPUS, near if near.is_file() else None, read_folded(data / "corpus").exact)
+        pack_corpus(data / "corpus" / ITEMS, building / CORPUS, near if near.is_file() else None, read_folds(data / "corpus").exact)
         replace(manifest, corpus_sha256=part_sha256(building / CORPUS)).write(building)
     return target

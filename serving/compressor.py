@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from canopy.bundle.parts import MANIFEST, part_sha256
+from canopy.corpus.reader import Corpus
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.encoder.loading import load_encoder
@@ -21,7 +22,6 @@ from canopy.index.item_index import ItemIndex
 from canopy.items import Item
 from canopy.refinement import refine
 from serving.bundle import ADAPTER, CORPUS, INDEX, STORE, Manifest
-from serving.corpus import Corpus
 from serving.jobs import CompressJob, Job, Outcome, RetrieveJob
 from serving.node_cache import NodeCache
 from serving.schemas import MAX_ENCODED_CHARS, Fragment, Hit, ItemEvidence, Region
@@ -83,7 +83,7 @@ class Compressor:
             raise EncoderMismatch(f"{folder / INDEX}: made by encoder {parts.query_digest[:12]}..., but queries are encoded by "
                                   f"{query_digest[:12]}...; run `canopy run` to build the index again")
         return cls(manifest, encoder, NodeStore.open(folder / STORE, digest=encoder.digest),
-                   ItemIndex.open(folder / INDEX, dimension=encoder.dimension, digest=query_digest), Corpus(folder / CORPUS),
+                   ItemIndex.open(folder / INDEX, dimension=encoder.dimension, digest=query_digest), Corpus.open_packed(folder / CORPUS),
                    cache_bytes)
 
     def run(self, jobs: Sequence[Job]) -> list[Outcome]:
@@ -104,7 +104,7 @@ class Compressor:
         owners: list[int] = []
         for number, job in enumerate(jobs):
             if isinstance(job, RetrieveJob):
-                outcomes[number].hits = [Hit(id=i, score=round(s, _DIGITS), modality=(item := self.corpus.item(i)).modality,
+                outcomes[number].hits = [Hit(id=i, score=round(s, _DIGITS), modality=(item := self.corpus[i]).modality,
                                              title=item.title) for i, s in found[number]]
                 continue
             hits = found[number] if not job.item_ids and not job.items else [(i, None) for i in job.item_ids]
@@ -126,7 +126,7 @@ class Compressor:
         asking = [n for n, j in enumerate(jobs) if isinstance(j, RetrieveJob) or not (j.item_ids or j.items)]
         if not asking:
             return {}
-        depth = min(max(jobs[n].k for n in asking), len(self.corpus))
+        depth = min(max(jobs[n].k for n in asking), len(self.corpus.ids))
         scores, ids = self._index.search(queries[asking], depth)
         return {n: [(i, float(s)) for i, s in zip(ids[row][:jobs[n].k], scores[row], strict=False)]
                 for row, n in enumerate(asking)}
@@ -135,10 +135,10 @@ class Compressor:
                  outcome: Outcome) -> list[_Target]:
         branching = job.branching or self._hierarchy.branching
         stored = branching == self._store.branching
-        held = [self.corpus.held(i) for i, _ in hits]
-        scored = dict(zip([i for i, _ in hits], self._store.scores(held, query), strict=True)) if stored and hits else {}
+        with_nodes = [self.corpus.folds.exact_representative(i) for i, _ in hits]
+        scored = dict(zip([i for i, _ in hits], self._store.scores(with_nodes, query), strict=True)) if stored and hits else {}
         targets = []
-        known = [(self.corpus.item(i), s, scored.get(i)) for i, s in hits]
+        known = [(self.corpus[i], s, scored.get(i)) for i, s in hits]
         chars = sum(map(read_chars, [*job.items, *(() if stored else (i for i, _, _ in known))]))
         if chars > MAX_ENCODED_CHARS:
             outcome.status, outcome.error = 413, (

@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from canopy.corpus.reader import Corpus
 from canopy.errors import CanopyError
 from serving.access import Access
 from serving.bundle import CORPUS, Manifest
 from serving.clear_errors import ClearErrors
-from serving.corpus import Corpus
 from serving.jobs import (
     CompressJob,
     Job,
@@ -119,7 +119,7 @@ class Canopy:
         self._reason = ""
         try:
             self._manifest = Manifest.read(bundle_folder())
-            self._corpus = Corpus(bundle_folder() / CORPUS)
+            self._corpus = Corpus.open_packed(bundle_folder() / CORPUS)
         except CanopyError as e:
             self._reason = str(e)
 
@@ -129,7 +129,7 @@ class Canopy:
 
         reason = self._reason or await self._worker_reason()
         pinned = asdict(self._manifest) if self._manifest else None
-        return {"ready": not reason, "reason": reason, "model": pinned, "items": len(self._corpus) if self._corpus is not None else 0}
+        return {"ready": not reason, "reason": reason, "model": pinned, "items": len(self._corpus.ids) if self._corpus is not None else 0}
 
     async def _worker_reason(self) -> str:
         """Why the worker does not serve; BentoML's own probe would wait for a worker that is still loading."""

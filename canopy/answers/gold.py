@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from canopy.corpus.folds import Folded
+from canopy.corpus.folds import Folds
 from canopy.encoder.words import item_words
 from canopy.evaluation.metrics import answer_words, find_answers, matchable
 from canopy.hierarchy.leaves import Leaves
@@ -24,24 +24,24 @@ class Places:
     is found where any of its words are; one whose words the representative lacks stays the near-duplicate's own, and retrieval cannot find it.
     """
 
-    def __init__(self, folded: Folded, held: Held) -> None:
-        self._folded, self._held = folded, held
+    def __init__(self, folds: Folds, held: Held) -> None:
+        self._folds, self._held = folds, held
         self._aligned: dict[str, list[frozenset[Fragment]]] = {}
 
     def item(self, item_id: str) -> str:
         """The item that is searched in place of this one."""
-        return self._folded.searched(item_id)
+        return self._folds.representative(item_id)
 
     def fragments(self, item_id: str, numbers: Iterable[int]) -> frozenset[Fragment]:
         """An item's fragments as (item searched, fragment)."""
-        if item_id not in self._folded.near:
-            return frozenset((self._folded.stored(item_id), int(n)) for n in numbers)
+        if item_id not in self._folds.near:
+            return frozenset((self._folds.exact_representative(item_id), int(n)) for n in numbers)
         if item_id not in self._aligned:
             self._aligned[item_id] = self._align(item_id)
         return frozenset().union(*(self._aligned[item_id][int(n)] for n in numbers))
 
     def _align(self, item_id: str) -> list[frozenset[Fragment]]:
-        other = self._folded.near[item_id]
+        other = self._folds.near[item_id]
         (mine, owner), (theirs, place) = (self._words(i) for i in (item_id, other))
         found: list[set[Fragment]] = [set() for _ in range(self._held(item_id)[1].count)]
         for a, b, n in difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks():

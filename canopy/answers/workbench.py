@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.answers.gold import AnswerGold, Places, build_gold
 from canopy.answers.remembering import RememberingCritic, RememberingReader
 from canopy.config import Answers, Config, Language
-from canopy.corpus.folds import ITEMS, NEAR, Folded, read_folded
+from canopy.corpus.folds import Folds
+from canopy.corpus.reader import Corpus
 from canopy.digests import text_sha256
 from canopy.embeddings.store import BRANCHING, NodeStore
 from canopy.encoder.base import TrainableEncoder
@@ -23,54 +23,13 @@ from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
 from canopy.hierarchy.leaves import Leaves
 from canopy.index.item_index import ItemIndex
-from canopy.items import ITEM_SCHEMA, Item, Question, item_from_row, read_items, read_questions
+from canopy.items import Item, Question, read_items, read_questions
 from canopy.llm.roles import Roles
 from canopy.paths import Paths
 from canopy.pipelines.availability import Situation, find_models, folder_mark
 from canopy.pipelines.tools import Library, Scorer, Searcher, Tools
 
 PER_MODALITY = "f_theta_per_modality"
-_HELD_ITEMS = 50_000
-
-
-class CorpusItems(Mapping[str, Item]):
-    """The corpus's items by id, made of their rows when they are asked for.
-
-    Parameters
-    ----------
-    folder : Path
-        Output of the stage ``corpus``.
-    extra : mapping
-        Items that the corpus folded away and are asked for all the same (annotated ones).
-    """
-
-    def __init__(self, folder: Path, extra: Mapping[str, Item]) -> None:
-        parts = [pq.read_table(folder / name, schema=ITEM_SCHEMA) for name in (ITEMS, NEAR) if name == ITEMS or (folder / name).is_file()]
-        self._table, self._extra = pa.concat_tables(parts).combine_chunks(), extra
-        self._row = {i: n for n, i in enumerate(self._table["id"].to_pylist())}
-        self._made: dict[str, Item] = {}
-
-    def __getitem__(self, item_id: str) -> Item:
-        found = self._made.get(item_id)
-        if found is None:
-            row = self._row.get(item_id)
-            found = self._extra[item_id] if row is None else item_from_row(self._table.slice(row, 1).to_pylist()[0])
-            if len(self._made) >= _HELD_ITEMS:
-                self._made.clear()
-            self._made[item_id] = found
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._row
-        yield from (i for i in self._extra if i not in self._row)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def modalities(self, ids: Sequence[str]) -> np.ndarray:
-        """The modality of each item, as str."""
-        column = self._table["modality"].to_pylist()
-        return np.array([column[self._row[i]] for i in ids], dtype=str)
 
 
 @dataclass(slots=True)
@@ -129,14 +88,14 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
     rows = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
     asked = {q.id for q in questions}
     annotated = sorted({r["item_id"] for r in rows if r["question_id"] in asked})
-    folded = read_folded(paths.output("corpus"))
-    items = CorpusItems(paths.output("corpus"), {i.id: i for i in read_items(paths.output("benchmark", benchmark) / "items.parquet", annotated)})
-    library = Library(items, config.hierarchy.segment_seconds, folded.into(), paths.media(config))
+    own_items = read_items(paths.output("benchmark", benchmark) / "items.parquet", annotated)
+    corpus = Corpus.open(paths.output("corpus"), {i.id: i for i in own_items})
+    library = Library(corpus, config.hierarchy.segment_seconds, corpus.folds.representatives(), paths.media(config))
 
     def held(item_id: str) -> tuple[Item, Leaves]:
         return library.item(item_id), library.leaves(item_id)
 
-    places = Places(folded, held)
+    places = Places(corpus.folds, held)
     adapter = paths.output("node_encoder") / "adapter"
     f0 = load_encoder(config.encoder)
     tuned = load_encoder(config.encoder, adapter=adapter, media=paths.media(config))
@@ -146,7 +105,7 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
         stores[PER_MODALITY] = NodeStore.open(folder / PER_MODALITY)
     stores |= {p.name: NodeStore.open(p, digest=tuned.digest) for p in sorted(folder.glob(f"{BRANCHING}*"))}
     index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest, device=config.index.device)
-    modality, own = items.modalities(index.ids), _own_rows(paths, benchmark, folded, index.ids)
+    modality, own = corpus.modalities(index.ids), _own_rows(paths, benchmark, corpus.folds, index.ids)
     searchers = {"unified": Searcher(index, f0.encode_queries, modality), "own": Searcher(index, f0.encode_queries, modality, own)}
     return Workbench(
         questions, build_gold(rows, questions, places, held), places, library, {**searchers, "gold": searchers["unified"]},
@@ -154,9 +113,9 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
         {b: s.adapter for b, s in config.benchmarks.items()}, config.answers, bool(own.all()))
 
 
-def _own_rows(paths: Paths, benchmark: str, folded: Folded, ids: Sequence[str]) -> np.ndarray:
+def _own_rows(paths: Paths, benchmark: str, folds: Folds, ids: Sequence[str]) -> np.ndarray:
     """The rows of the index that are a benchmark's own items, or stand for one of them."""
-    mine = {folded.searched(i) for i in pq.read_table(paths.output("benchmark", benchmark) / "items.parquet", columns=["id"])["id"].to_pylist()}
+    mine = {folds.representative(i) for i in pq.read_table(paths.output("benchmark", benchmark) / "items.parquet", columns=["id"])["id"].to_pylist()}
     return np.array([i in mine for i in ids], dtype=bool)
 
 

@@ -39,7 +39,7 @@ def fold_items(items: Iterable[Item], *, exact: bool = True, threshold: float = 
         content = (item.modality, bytes.fromhex(item.content_digest()))
         held = seen.get(content) if exact and (item.media_sha256 or not pictured) else None
         if isinstance(held, Fold):
-            yield Fold(item.id, held.into, held.kind, held.similarity)
+            yield Fold(item.id, held.representative, held.kind, held.similarity)
             continue
         if held is not None:
             yield Fold(item.id, held, "exact", 1.0)

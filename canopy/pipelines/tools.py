@@ -29,14 +29,16 @@ class Library:
     ----------
     items : mapping
         Item id to item: the corpus, folded items included.
-    into : mapping
+    representatives : mapping
         Folded item id to its representative; others stand for themselves.
     media : mapping
         Benchmark to the folder (or folders, tried in order) that its items' ``media`` paths count from.
     """
 
-    def __init__(self, items: Mapping[str, Item], segment_seconds: float, into: Mapping[str, str] | None = None, media: Folders | None = None) -> None:
-        self._items, self._seconds, self._into, self._media = items, segment_seconds, into or {}, media or {}
+    def __init__(self, items: Mapping[str, Item], segment_seconds: float,
+                 representatives: Mapping[str, str] | None = None, media: Folders | None = None) -> None:
+        self._items, self._seconds = items, segment_seconds
+        self._representatives, self._media = representatives or {}, media or {}
         self._leaves: dict[str, Leaves] = {}
 
     def __contains__(self, item_id: object) -> bool:
@@ -48,7 +50,7 @@ class Library:
 
     def representative(self, item_id: str) -> str:
         """The item that stands for this one in the index."""
-        return self._into.get(item_id, item_id)
+        return self._representatives.get(item_id, item_id)
 
     def leaves(self, item_id: str) -> Leaves:
         """An item's leaves."""

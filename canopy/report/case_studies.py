@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from canopy.config import CORPUS_SCOPES
-from canopy.corpus.folds import ITEMS, NEAR, Folded
+from canopy.corpus.folds import ITEMS, NEAR, Folds
 from canopy.digests import text_sha256
 from canopy.errors import DataError
 from canopy.gold.selection import draw
@@ -114,7 +114,7 @@ def where(answered: Answered) -> tuple[str, str]:
     return next((s for s in CORPUS_SCOPES if s in settings), ""), answered.listed["readers"][0]["name"]
 
 
-def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, chosen: Sequence[Chosen], folded: Folded) -> list[Case]:
+def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, chosen: Sequence[Chosen], folds: Folds) -> list[Case]:
     """Gather the chosen questions of one benchmark.
 
     Parameters
@@ -134,8 +134,8 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
         raise DataError(f"{answers}: no answers that can be read ({type(e).__name__}); rerun the stage answers") from None
     marked: dict[str, dict[str, set[int]]] = {}
     for r in pq.read_table(gold / "gold.parquet", filters=[("question_id", "in", ids)]).to_pylist():
-        if r["item_id"] not in folded.near:  # a near-duplicate's fragments are not its representative's
-            marked.setdefault(r["question_id"], {}).setdefault(folded.stored(r["item_id"]), set()).update(r["fragments"])
+        if r["item_id"] not in folds.near:  # a near-duplicate's fragments are not its representative's
+            marked.setdefault(r["question_id"], {}).setdefault(folds.exact_representative(r["item_id"]), set()).update(r["fragments"])
     asked = {q.id: q for q in read_questions(benchmark / "questions.parquet") if q.id in set(ids)}
     listed = sorted(answered.listed["systems"], key=lambda s: _FAMILIES.index(s["family"]) if s["family"] in _FAMILIES else len(_FAMILIES))
     families = {s["name"]: s["family"] for s in listed}

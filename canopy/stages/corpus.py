@@ -69,7 +69,7 @@ def _describe(joined: pa.Table, folds: Iterable[Fold]) -> StageResult:
     counts, folded, pairs = Counter(of.values()), Counter(), Counter()
     for f in folds:
         folded[of[f.item_id], f.kind] += 1
-        pairs[of[f.item_id][0], of[f.into][0], f.kind] += 1
+        pairs[of[f.item_id][0], of[f.representative][0], f.kind] += 1
     left = {k: n - folded[k, "exact"] - folded[k, "near"] for k, n in counts.items()}
     total = {kind: sum(n for (_, k), n in folded.items() if k == kind) for kind in ("exact", "near")}
     result = StageResult(metrics={"items": float(sum(left.values())), "items_read": float(joined.num_rows),

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from canopy.atomic import replace_directory
 from canopy.config import Config
 from canopy.config import Evaluation as Settings
-from canopy.corpus.folds import Folded, read_folded
+from canopy.corpus.folds import Folds, read_folds
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
@@ -62,9 +62,9 @@ def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
     return result
 
 
-def _scores(store: NodeStore, cases: Cases, folded: Folded, queries: np.ndarray) -> np.ndarray:
+def _scores(store: NodeStore, cases: Cases, folds: Folds, queries: np.ndarray) -> np.ndarray:
     bounds = np.searchsorted(cases.pair_question, np.arange(len(cases.questions) + 1))
-    held = [folded.stored(i) for i in cases.pair_item]
+    held = [folds.exact_representative(i) for i in cases.pair_item]
     out = [s for q in range(len(cases.questions)) for s in store.scores(held[bounds[q]:bounds[q + 1]], queries[q])]
     scores = np.concatenate(out) if out else np.zeros(0, dtype=np.float32)
     if len(scores) != cases.layout.nodes[-1]:
@@ -73,11 +73,11 @@ def _scores(store: NodeStore, cases: Cases, folded: Folded, queries: np.ndarray)
     return scores
 
 
-def gold_searched(cases: Cases, folded: Folded) -> list[dict[int, list[str]]]:
+def gold_searched(cases: Cases, folds: Folds) -> list[dict[int, list[str]]]:
     """For each question, alternative -> the items that retrieval must find: a folded gold item's representative says the same."""
     wanted: list[dict[int, list[str]]] = [{} for _ in cases.questions]
     for p, g in zip(cases.row_pair, cases.row_group, strict=True):
-        wanted[cases.pair_question[p]].setdefault(int(g), []).append(folded.searched(cases.pair_item[p]))
+        wanted[cases.pair_question[p]].setdefault(int(g), []).append(folds.representative(cases.pair_item[p]))
     return wanted
 
 
@@ -99,19 +99,19 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     asked = [questions[q].question for q in cases.questions]
     queries = f0.encode_queries(asked) if asked else np.zeros((0, f0.dimension), dtype=np.float32)
     words = read_words(cases, items, questions, config.hierarchy.segment_seconds, f0.count_tokens)
-    folded = read_folded(paths.output("corpus"))
+    folds = read_folds(paths.output("corpus"))
     stores, adapter = paths.output("node_embeddings"), paths.output("node_encoder") / "adapter"
     opened = [NodeStore.open(stores / "f0", digest=f0.digest)]
     opened += [NodeStore.open(stores / "f0_other", digest=load_encoder(config.encoder, mode=m).digest) for m in config.encoder.modes[1:]]
-    scores = {frozen(s.mode): _scores(s, cases, folded, queries) for s in sorted(opened, key=lambda s: s.mode)}
+    scores = {frozen(s.mode): _scores(s, cases, folds, queries) for s in sorted(opened, key=lambda s: s.mode)}
     tuned = NodeStore.open(stores / "f_theta", digest=load_encoder(config.encoder, adapter=adapter).digest)
-    scores[TUNED] = _scores(tuned, cases, folded, queries)
+    scores[TUNED] = _scores(tuned, cases, folds, queries)
     tables = measure(cases, words, scores, config.evaluation)
 
     index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest, device=config.index.device)
     depth = max(config.evaluation.recall_at)
     found = index.search(queries, depth)[1] if asked else []
-    wanted = gold_searched(cases, folded)
+    wanted = gold_searched(cases, folds)
     tables.retrieval = [{"question_id": cases.questions[r.pop("question")], **r}
                  for r in retrieval_ranks(found, wanted, config.evaluation.recall_at)]
 

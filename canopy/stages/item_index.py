@@ -6,7 +6,7 @@ import numpy as np
 
 from canopy.atomic import replace_directory
 from canopy.config import Config
-from canopy.corpus.folds import read_folded
+from canopy.corpus.folds import read_folds
 from canopy.embeddings.store import NodeStore
 from canopy.index.item_index import ItemIndex
 from canopy.paths import Paths
@@ -17,8 +17,8 @@ from canopy.stages.summary import write_summary
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Index the representatives in the f0 store into ``data/item_index``."""
     store = NodeStore.open(paths.output("node_embeddings") / "f0")
-    folded = read_folded(paths.output("corpus")).into()
-    searched = np.array([i not in folded for i in store.item_ids], dtype=bool)
+    folds = read_folds(paths.output("corpus"))
+    searched = np.array([folds.representative(i) == i for i in store.item_ids], dtype=bool)
     tracker.log_params({"quantisation": "fp16", "metric": "inner product", "encoder_digest": store.digest})
     with replace_directory(paths.output("item_index")) as out:
         index = ItemIndex.build([i for i, s in zip(store.item_ids, searched, strict=True) if s], store.roots()[searched], digest=store.digest)

@@ -7,7 +7,7 @@ import shutil
 import pyarrow.parquet as pq
 
 from canopy.config import Config
-from canopy.corpus.folds import read_encoded_items, read_folded
+from canopy.corpus.reader import Corpus
 from canopy.embeddings.build import build_store, node_request
 from canopy.embeddings.store import BRANCHING
 from canopy.encoder.base import NodeEncoder
@@ -30,9 +30,9 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     there where adapters of their own were trained, ``f_theta_branching_<B>`` for each of ``store.branchings``; regions that two hierarchies share are encoded once.
     """
     checks = check_inputs("node_embeddings", config, paths, validator)
-    items = read_encoded_items(paths.output("corpus"))
-    folded = read_folded(paths.output("corpus"))
-    compared = {folded.stored(i) for i in _test_items(config, paths)}
+    corpus = Corpus.open(paths.output("corpus"))
+    items = list(corpus.encoded_items())
+    compared = {corpus.folds.exact_representative(i) for i in _test_items(config, paths)}
     adapter = paths.output("node_encoder") / "adapter"
     plans = {"f0": (None, config.encoder.mode, items), "f_theta": (adapter, config.encoder.mode, items)}
     by_modality = {p.name: p / "adapter" for p in sorted(paths.output("node_encoder").glob("by_modality/*")) if p.is_dir()}

@@ -31,7 +31,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Write the report over every configured benchmark."""
-    from canopy.corpus.folds import read_folded
+    from canopy.corpus.folds import read_folds
     from canopy.report.answered import read_answered
     from canopy.report.build import build_report
     from canopy.report.case_page import CasePage
@@ -39,7 +39,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     from canopy.report.tables import Results, Settings, summary_rows
 
     check_inputs("report", config, paths, validator)
-    results, answers, cases, folded = [], [], [], read_folded(paths.output("corpus"))
+    results, answers, cases, folds = [], [], [], read_folds(paths.output("corpus"))
     for name in config.benchmarks:
         measured, gold = paths.output("evaluation", name), paths.output("gold_spans", name)
         frames = {t: pq.read_table(measured / f"{t}.parquet").to_pandas() for t in ("systems", "decisions", "regions", "retrieval", "levels")}
@@ -53,7 +53,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         if answered is not None:
             answers.append(answered)
             chosen = choose(answered, [q for q, side in sides.items() if side == "test"], CASES, config.evaluation.seed)
-            cases += read_cases(paths.output("answers", name), paths.output("benchmark", name), gold, answered, chosen, folded)
+            cases += read_cases(paths.output("answers", name), paths.output("benchmark", name), gold, answered, chosen, folds)
     encoder, e = paths.output("node_encoder"), config.evaluation
     curve = pq.read_table(encoder / "curve.parquet").to_pandas() if (encoder / "curve.parquet").exists() else None
     items = read_shown(paths.output("corpus"), [paths.output("benchmark", b) for b in config.benchmarks], cases)

@@ -158,10 +158,10 @@ def compress(
 
       canopy compress "When was the Aswan High Dam finished?" -k 3
     """
+    from canopy.corpus.reader import Corpus
     from orchestration.models.deployment import bundle_of, resolve_version
     from serving.bundle import CORPUS
     from serving.compressor import Compressor
-    from serving.corpus import Corpus
     from serving.jobs import CompressJob, compress_response
     from serving.raw_items import parse_raw_items
     from serving.schemas import CompressRequest
@@ -172,7 +172,7 @@ def compress(
                        branching=branching, fragments=not as_json)
     items, errors = parse_raw_items(records)
     bundle = bundle_of(root, resolve_version(root, alias))
-    unknown = Corpus(bundle / CORPUS).unknown(request.item_ids or [])
+    unknown = Corpus.open_packed(bundle / CORPUS).unknown(request.item_ids or [])
     if unknown:
         raise DataError(f"unknown item ids: {', '.join(unknown)}; `canopy compress` without --item retrieves items and shows their ids")
     if errors and not items and not request.item_ids:

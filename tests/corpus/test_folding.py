@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from canopy.config import Config
 from canopy.corpus.folding import adds_nothing_but_words, fold_items
-from canopy.corpus.folds import Folded, read_encoded_items, read_folded
+from canopy.corpus.folds import Folds, read_folds
+from canopy.corpus.reader import Corpus
 from canopy.errors import DataError
 from canopy.items import Item, write_items
 from canopy.paths import Paths
@@ -30,7 +31,7 @@ def text(name: str, words: str, title: str = "", benchmark: str = "x") -> Item:
 
 
 def folds(*items: Item, **over: object) -> dict[str, tuple[str, str]]:
-    return {f.item_id: (f.into, f.kind) for f in fold_items(items, **over)}
+    return {f.item_id: (f.representative, f.kind) for f in fold_items(items, **over)}
 
 
 def test_equal_items_fold_exactly_and_equal_words_nearly() -> None:
@@ -115,8 +116,8 @@ def test_folding_is_stable_and_star_wise(before: list[Item], added: list[Item], 
     folded = {f.item_id for f in joined}
     assert len(folded) == len(joined)
     for f in joined:
-        assert f.into not in folded and place[f.into] < place[f.item_id] and threshold <= f.similarity <= 1
-        assert (items[f.item_id].content_digest() == items[f.into].content_digest()) == (f.kind == "exact")
+        assert f.representative not in folded and place[f.representative] < place[f.item_id] and threshold <= f.similarity <= 1
+        assert (items[f.item_id].content_digest() == items[f.representative].content_digest()) == (f.kind == "exact")
 
 
 def make(root: Path, **benchmarks: list[Item]) -> tuple[Config, Paths]:
@@ -133,11 +134,11 @@ def test_the_stage_keeps_representatives_and_near_duplicates_and_says_what_it_fo
     result = corpus.run(config, paths, NullTracker(), RuleValidator())
     folder = paths.output("corpus")
     assert pq.read_table(folder / "items.parquet")["id"].to_pylist() == ["one/a", "one/b", "two/z"]
-    assert [i.id for i in read_encoded_items(folder)] == ["one/a", "one/b", "two/z", "two/a"]
-    folded = read_folded(folder)
-    assert folded == Folded({"two/c": "one/b"}, {"two/a": "one/b"})
-    assert [folded.stored(i) for i in ("two/c", "two/a", "one/b")] == ["one/b", "two/a", "one/b"]
-    assert [folded.searched(i) for i in ("two/c", "two/a", "two/z")] == ["one/b", "one/b", "two/z"]
+    assert [i.id for i in Corpus.open(folder).encoded_items()] == ["one/a", "one/b", "two/z", "two/a"]
+    folds = read_folds(folder)
+    assert folds == Folds({"two/c": "one/b"}, {"two/a": "one/b"})
+    assert [folds.exact_representative(i) for i in ("two/c", "two/a", "one/b")] == ["one/b", "two/a", "one/b"]
+    assert [folds.representative(i) for i in ("two/c", "two/a", "two/z")] == ["one/b", "one/b", "two/z"]
     assert result.metrics == {"items": 3.0, "items_read": 5.0, "folded_exact": 1.0, "folded_near": 1.0, "items_text": 3.0}
     assert result.tables["folded"] == [{"benchmark": "two", "into": "one", "exact": 1, "near": 1}]
     first = {p.name: p.read_bytes() for p in folder.iterdir()}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canopy.corpus.folds import Folded
+from canopy.corpus.folds import Folds
 from canopy.hierarchy.tree import build_tree
 from canopy.items import Item, Question, write_items, write_questions
 from canopy.refinement import refine
@@ -69,7 +69,7 @@ def _cases(tmp_path: Path, questions: int = 6, **given: Any) -> tuple[list[Case]
     (tmp_path / "gold").mkdir()
     pq.write_table(pa.table({"question_id": names, "item_id": [f"i{q}" for q in names], "fragments": [[3, 4]] * questions}), tmp_path / "gold" / "gold.parquet")
     chosen = choose(answered, names, 3, 13)
-    cases = read_cases(tmp_path / "answers", tmp_path / "benchmark", tmp_path / "gold", answered, chosen, Folded())
+    cases = read_cases(tmp_path / "answers", tmp_path / "benchmark", tmp_path / "gold", answered, chosen, Folds())
     return cases, read_shown(tmp_path / "corpus", [], cases)
 
 
@@ -126,7 +126,7 @@ def test_gold_of_a_folded_item_is_marked_on_its_representative(tmp_path: Path) -
     answered, _ = make_answered(tmp_path / "answers", questions=1)
     write_questions(tmp_path / "questions.parquet", [Question("q0", "b", "?")])
     pq.write_table(pa.table({"question_id": ["q0", "q0"], "item_id": ["copy", "close"], "fragments": [[1], [2]]}), tmp_path / "gold.parquet")
-    (case,) = read_cases(tmp_path / "answers", tmp_path, tmp_path, answered, [Chosen("q0")], Folded(exact={"copy": "iq0"}, near={"close": "other"}))
+    (case,) = read_cases(tmp_path / "answers", tmp_path, tmp_path, answered, [Chosen("q0")], Folds(exact={"copy": "iq0"}, near={"close": "other"}))
     assert case.gold == {"iq0": frozenset({1})}
 
 
@@ -135,7 +135,7 @@ def test_a_long_item_is_cut_short_but_never_its_gold(tmp_path: Path) -> None:
     answered, _ = make_answered(tmp_path / "a", questions=1, systems=("canopy",))
     write_questions(tmp_path / "questions.parquet", [Question("q0", "b", "?")])
     pq.write_table(pa.table({"question_id": ["q0"], "item_id": ["iq0"], "fragments": [[2900]]}), tmp_path / "gold.parquet")
-    (case,) = read_cases(tmp_path / "a", tmp_path, tmp_path, answered, [Chosen("q0")], Folded())
+    (case,) = read_cases(tmp_path / "a", tmp_path, tmp_path, answered, [Chosen("q0")], Folds())
     for step in case.answers[0]["steps"]:
         step["kept"] = [{"item_id": "iq0", "lo": 0, "hi": 2500, "score": 0.5, "depth": 1}]
     page = CasePage({"iq0": item}, 2, 30.0, {}).render([case])

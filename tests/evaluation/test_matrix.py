@@ -19,7 +19,7 @@ from canopy.answers.matrix import IN_A_ROW, TURNS, do_all, do_until_done, plan, 
 from canopy.answers.rows import Scorekeeper
 from canopy.answers.summary import columns_read, compare_systems, flat
 from canopy.config import Answers
-from canopy.corpus.folds import Folded
+from canopy.corpus.folds import Folds
 from canopy.errors import ServerError
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Evidence, Item, Question
@@ -37,7 +37,7 @@ ITEMS = {i.id: i for i in (
     Item("b/copy", "b", "text", "A", text="The first line is here. The second names Oslo. The third ends."),
     Item("b/t", "b", "table", "T", header=("City", "Land"), rows=(("Oslo", "Norway"), ("Rome", "Italy"))),
     Item("b/p", "b", "image", "P", caption="A picture"))}
-FOLDED = Folded({"b/copy": "b/a"}, {"b/a2": "b/a"})
+FOLDED = Folds({"b/copy": "b/a"}, {"b/a2": "b/a"})
 
 
 def held(item_id: str) -> Any:
@@ -215,7 +215,7 @@ def region(item: str, lo: int, hi: int, text: str = "") -> Evidence:
 
 def measured(question: Question, gold: AnswerGold, rounds: list[Round], answer: str = "Oslo", evidence: list[Evidence] | None = None, trace: Trace | None = None,
              metric: Any = generic, facts: bool = False) -> dict[str, Any]:
-    library = Library(ITEMS, 30.0, FOLDED.into())
+    library = Library(ITEMS, 30.0, FOLDED.representatives())
     evidence = [e for r in rounds for e in r.kept] if evidence is None else evidence
     result = Result(answer, evidence, [library.show(e) for e in evidence], rounds, 7, False, {"b": 2, "a": 1})
     return Scorekeeper(metric, gold, Places(FOLDED, held), facts).measure(question, result, tools_over(library), trace or Trace())

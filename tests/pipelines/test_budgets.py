@@ -19,7 +19,7 @@ from canopy.answers.compression import (
 )
 from canopy.answers.gold import Places, build_gold
 from canopy.config import Answers
-from canopy.corpus.folds import Folded
+from canopy.corpus.folds import Folds
 from canopy.items import Question
 from canopy.selection.layout import lay_out
 from tests.pipelines.served import Shelf
@@ -34,7 +34,7 @@ def measured(shelf: Shelf, corpus_scope: str, answers: Answers = Answers(k=3)) -
     def held(item_id: str) -> Any:
         return shelf.library.item(item_id), shelf.library.leaves(item_id)
 
-    places = Places(Folded(), held)
+    places = Places(Folds(), held)
     gold = build_gold(GOLD, QUESTIONS, places, held)
     ruler = Ruler(shelf.tools(None, answers, corpus_scope, gold=gold.given), gold, places)
     return [r for q in QUESTIONS for r in ruler.measure(q)]

@@ -14,12 +14,13 @@ import tiny_model
 
 from canopy.bundle.parts import read_parts
 from canopy.config import load_config
+from canopy.corpus.packing import pack_corpus
+from canopy.corpus.reader import Corpus
 from canopy.digests import file_sha256
 from canopy.errors import DataError, EncoderMismatch
 from canopy.items import Item, write_items
 from serving.bundle import CORPUS, INDEX, Manifest, export_bundle
 from serving.compressor import Compressor
-from serving.corpus import Corpus, write_corpus
 from serving.jobs import CompressJob, RetrieveJob, decode_job, decode_outcome, encode_job, encode_outcome
 from serving.node_cache import NodeCache
 from serving.raw_items import parse_raw_items
@@ -142,7 +143,7 @@ def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: P
         (copy / "manifest.json").write_text("{")
     elif broken == "corpus file":
         write_items(tmp_path / "fewer.parquet", tiny_model.ITEMS[:3])
-        write_corpus(tmp_path / "fewer.parquet", copy / CORPUS)
+        pack_corpus(tmp_path / "fewer.parquet", copy / CORPUS)
     elif broken == "index folder":
         shutil.rmtree(copy / INDEX)
     else:
@@ -152,19 +153,19 @@ def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: P
 
 
 def test_corpus_gives_back_every_item(bundle: Path) -> None:
-    corpus = Corpus(bundle / "corpus.arrow")
-    assert [corpus.item(i.id) for i in tiny_model.ITEMS] == tiny_model.ITEMS and len(corpus) == len(tiny_model.ITEMS)
+    corpus = Corpus.open_packed(bundle / "corpus.arrow")
+    assert [corpus[i.id] for i in tiny_model.ITEMS] == tiny_model.ITEMS and len(corpus) == len(tiny_model.ITEMS)
     assert corpus.unknown(["tiny/nile", "x", "y"]) == ["x", "y"] and "tiny/nile" in corpus
 
 
 def test_a_folded_item_is_known_and_compressed_under_its_own_id(workspace: Path, bundle: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(bundle, tmp_path / "bundle"))
     write_items(tmp_path / "near.parquet", [Item("other/near", "other", "text", text="An old, silent pond.")])
-    write_corpus(workspace / "data" / "corpus" / "items.parquet", copy / CORPUS, tmp_path / "near.parquet", {"other/nile": "tiny/nile"})
+    pack_corpus(workspace / "data" / "corpus" / "items.parquet", copy / CORPUS, tmp_path / "near.parquet", {"other/nile": "tiny/nile"})
     dataclasses.replace(Manifest.read(copy), corpus_sha256=file_sha256(copy / CORPUS)).write(copy)
     compressor = Compressor.open(copy)
-    assert compressor.corpus.unknown(["other/nile", "other/near", "other/x"]) == ["other/x"] and compressor.corpus.item("other/near").text
-    assert compressor.corpus.item("other/nile") == dataclasses.replace(tiny_model.ITEMS[0], id="other/nile")
+    assert compressor.corpus.unknown(["other/nile", "other/near", "other/x"]) == ["other/x"] and compressor.corpus["other/near"].text
+    assert compressor.corpus["other/nile"] == dataclasses.replace(tiny_model.ITEMS[0], id="other/nile")
     folded, own = compressor.run([CompressJob(ASK, ("other/nile",)), CompressJob(ASK, ("tiny/nile",))])
     assert folded.items[0].id == "other/nile" and folded.items[0].regions == own.items[0].regions and folded.cached == 1
 
