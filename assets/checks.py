@@ -13,7 +13,6 @@ import dagster as dg
 from assets.metadata import table
 from canopy.errors import ValidationFailed
 from canopy.stages.registry import PER_BENCHMARK, STAGES
-from canopy.validation.inputs import READS
 from canopy.validation.rules import SUITES
 
 INPUTS = "inputs_meet_their_rules"
@@ -24,13 +23,17 @@ def check_name(rule: str) -> str:
     return re.sub(r"\W+", "_", rule).strip("_")
 
 
+def _reads(stage: str) -> Mapping[str, tuple[str, ...]]:
+    return STAGES[stage].reads if stage in STAGES else {}
+
+
 def check_specs(stage: str, partitions: dg.PartitionsDefinition | None = None) -> list[dg.AssetCheckSpec]:
     """One check a rule, and one that what the stage reads still meets its rules, in each of the stage's partitions.
 
     A blocking rule also stops the stage itself: Dagster's checks block within one run only.
     """
     told = {check_name(r.name): (r.says, r.blocking) for r in SUITES.get(stage, ())}
-    if suites := [s for s in READS.get(stage, {}) if s != stage]:
+    if suites := [s for s in _reads(stage) if s != stage]:
         told[INPUTS] = (f"What the stage reads meets the rules of {', '.join(suites)} when it starts, whoever wrote it. "
                         "A stage that is run alone stops here.", True)
     with warnings.catch_warnings():
@@ -56,9 +59,9 @@ def check_results(stage: str, outcomes: Sequence[Mapping[str, Any]], docs: Path 
             asset_key=stage, check_name=check_name(rule.name), passed=bool(outcome and outcome["passed"]),
             severity=dg.AssetCheckSeverity.ERROR if rule.blocking else dg.AssetCheckSeverity.WARN,
             description=None if outcome else "the stage recorded no outcome for this rule", metadata=_rows(outcome, docs) if outcome else {}))
-    if read and any(s != stage for s in READS.get(stage, {})):
+    if read and any(s != stage for s in _reads(stage)):
         results.append(dg.AssetCheckResult(asset_key=stage, check_name=INPUTS, passed=True, metadata={
-            "suites": ", ".join(f"{s} ({', '.join(t)})" for s, t in READS[stage].items())}))
+            "suites": ", ".join(f"{s} ({', '.join(t)})" for s, t in _reads(stage).items())}))
     return results
 
 
@@ -67,7 +70,7 @@ def failed_results(stage: str, error: ValidationFailed, docs: Path) -> list[dg.A
     if error.suite == stage:
         return check_results(stage, error.outcomes, docs, read=not error.source)
     broken = [o for o in error.outcomes if o["blocking"] and not o["passed"]]
-    if not broken or not any(s != stage for s in READS.get(stage, {})):
+    if not broken or not any(s != stage for s in _reads(stage)):
         return []
     return [dg.AssetCheckResult(asset_key=stage, check_name=INPUTS, passed=False, description=str(error), metadata={
         "suite": error.suite, **{f"failing rows: {o['rule']}": table(o["examples"]) for o in broken}, **_page(docs)})]

@@ -7,8 +7,8 @@ import dagster as dg
 
 from assets.checks import check_results, check_specs, failed_results, source_evaluations
 from assets.metadata import describe_outcome
-from assets.presentation import group, kinds
 from assets.resources import FORCE_TAG, WorkspaceResource, tag_process
+from canopy.stages.registry import STAGES
 from orchestration.data.data_docs import docs_page
 from orchestration.pipeline.lineage import RAW, Graph, Snapshot, StageSpec, code_version, data_version
 
@@ -25,10 +25,11 @@ def _dependencies(graph: Graph, specs: list[StageSpec]) -> list[dg.AssetDep]:
 
 def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.AssetsDefinition:
     base = specs[0].base
+    declared = STAGES[base]
     partitions = dg.StaticPartitionsDefinition(list(graph.partitions)) if specs[0].partition else None
 
-    @dg.asset(name=base, deps=_dependencies(graph, specs), code_version=version, partitions_def=partitions, group_name=group(base),
-              kinds=kinds(base), description=specs[0].description, check_specs=check_specs(base, partitions),
+    @dg.asset(name=base, deps=_dependencies(graph, specs), code_version=version, partitions_def=partitions, group_name=declared.group,
+              kinds={"dvc", *declared.kinds}, description=specs[0].description, check_specs=check_specs(base, partitions),
               metadata={"command": specs[0].template, "reads": dg.MetadataValue.md("\n".join(f"- `{p}`" for p in specs[0].paths)),
                         "parameters": ", ".join((*specs[0].params, *specs[0].own_params))})
     def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.presentation import group, kinds
 from assets.resources import WorkspaceResource, tag_process
 from orchestration.pipeline.lineage import Graph
 
@@ -17,7 +16,7 @@ def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
     if not set(_NEEDS) <= set(graph.bases):
         return []
 
-    @dg.asset(name=NAME, deps=list(_NEEDS), code_version="1", group_name=group(NAME), kinds=kinds(NAME),
+    @dg.asset(name=NAME, deps=list(_NEEDS), code_version="1", group_name="model", kinds={"mlflow"},
               description="The adapter, its base model's digest, the index it belongs to and the evaluation it passed, registered in "
                           "MLflow as `canopy-node-encoder` with alias `challenger`. `canopy promote` makes it champion.")
     def registered_model(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:

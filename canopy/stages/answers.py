@@ -32,10 +32,17 @@ from canopy.paths import Paths
 from canopy.pipelines.availability import describe_needs, find_models, folder_mark
 from canopy.pipelines.base import SystemSpec
 from canopy.progress import progress
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
 from canopy.stages.code import code_deps
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("answers", per_benchmark=True, group="evaluation", kinds=("parquet",), reads={
+    "benchmark": ("items", "questions", "annotations"),
+    "gold_spans": ("gold", "splits", "duplicates"),
+})
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
@@ -52,7 +59,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         Where the language model's server fails after all tries and turns: what was answered is kept, and the next run goes on from there.
     """
     assert benchmark is not None
-    checks = check_inputs("answers", config, paths, validator, benchmark)
+    checks = check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
     with one_thread():
         made = prepare_run(config, paths, benchmark)
         settings = config.answers

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-import pyarrow as pa
-
 
 class Tracker(Protocol):
     """Where a stage tells what it did (MLflow in the product, nothing in tests)."""
@@ -16,15 +14,6 @@ class Tracker(Protocol):
     def log_params(self, params: Mapping[str, Any]) -> None: ...
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None: ...
     def log_artifact(self, path: Path) -> None: ...
-
-
-class Validator(Protocol):
-    """Checks tables against the rules of ``canopy.validation``; raises ValidationFailed where a blocking rule fails.
-
-    ``source`` names the output that the tables were read from; it is empty for what the stage is about to write.
-    """
-
-    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[dict[str, Any]]: ...
 
 
 class NullTracker:

@@ -15,8 +15,12 @@ from canopy.ingest.enrichment import enrich_items
 from canopy.ingest.sink import Sink
 from canopy.items import Item, write_annotations, write_items, write_questions
 from canopy.paths import Paths
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("benchmark", per_benchmark=True, group="data", kinds=("parquet",))
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:

@@ -17,9 +17,13 @@ from canopy.errors import DataError
 from canopy.items import ITEM_SCHEMA, Item, item_from_row
 from canopy.paths import Paths
 from canopy.progress import progress
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("corpus", per_benchmark=False, group="data", kinds=("parquet",), reads={"benchmark": ("items",)})
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
@@ -34,7 +38,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     DataError
         Where no benchmark has any item.
     """
-    check_inputs("corpus", config, paths, validator)
+    check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     tables = [pq.read_table(paths.output("benchmark", b) / "items.parquet", schema=ITEM_SCHEMA) for b in config.benchmarks]
     joined = pa.concat_tables(tables)
     if not joined.num_rows:

@@ -21,9 +21,17 @@ from canopy.evaluation.metrics import retrieval_ranks
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
 from canopy.paths import Paths
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("evaluation", per_benchmark=True, group="evaluation", kinds=("parquet",), reads={
+    "benchmark": ("items", "questions", "annotations"),
+    "gold_spans": ("gold", "splits", "duplicates"),
+    "training_instances": ("instances",),
+})
 
 
 def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
@@ -84,7 +92,7 @@ def gold_searched(cases: Cases, folds: Folds) -> list[dict[int, list[str]]]:
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Evaluate one benchmark; see ``canopy.selection.layout`` for the systems and ``metrics`` for what is measured."""
     assert benchmark is not None
-    check_inputs("evaluation", config, paths, validator, benchmark)
+    check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
     tracker.log_params({"mode": config.encoder.mode, **config.evaluation.model_dump()})
     gold_rows = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
     splits = pq.read_table(paths.output("gold_spans", benchmark) / "splits.parquet").to_pylist()

@@ -20,9 +20,13 @@ from canopy.gold.selection import asked_for, kept
 from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA, components, find_duplicates, same_sayings, split_questions
 from canopy.items import Question, read_annotations, read_items, read_questions, write_table
 from canopy.paths import Paths
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs, read_columns
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("gold_spans", per_benchmark=True, group="data", kinds=("parquet",), reads={"benchmark": ("items", "questions", "annotations")})
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
@@ -32,7 +36,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     Questions and gold items that say the same stay on one side of our own split, as those do that share a gold item.
     """
     assert benchmark is not None
-    check_inputs("gold_spans", config, paths, validator, benchmark)
+    check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
     source = paths.output("benchmark", benchmark)
     read, select = read_questions(source / "questions.parquet"), read_selection(source, config.benchmarks[benchmark].select)
     questions = asked_for(read, select, f"{paths.root / 'params.yaml'}: benchmarks.{benchmark}.select")

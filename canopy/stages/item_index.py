@@ -10,8 +10,12 @@ from canopy.corpus.folds import read_folds
 from canopy.embeddings.store import NodeStore
 from canopy.index.item_index import ItemIndex
 from canopy.paths import Paths
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("item_index", per_benchmark=False, group="retrieval", kinds=("faiss",))
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:

@@ -15,9 +15,17 @@ from canopy.encoder.by_modality import ModalityEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.paths import Paths
 from canopy.progress import progress
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("node_embeddings", per_benchmark=False, group="retrieval", kinds=("numpy",), reads={
+    "corpus": ("corpus_items",),
+    "gold_spans": ("gold", "splits", "duplicates"),
+    "node_embeddings": ("gold", "corpus", "folded"),
+})
 
 PER_MODALITY = "f_theta_per_modality"
 
@@ -29,7 +37,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     items of the test questions only: it exists to compare f_theta with the better of the two, where the encoder has two. ``f_theta_per_modality`` is
     there where adapters of their own were trained, ``f_theta_branching_<B>`` for each of ``store.branchings``; regions that two hierarchies share are encoded once.
     """
-    checks = check_inputs("node_embeddings", config, paths, validator)
+    checks = check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     corpus = Corpus.open(paths.output("corpus"))
     items = list(corpus.encoded_items())
     compared = {corpus.folds.exact_representative(i) for i in _test_items(config, paths)}

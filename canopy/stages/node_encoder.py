@@ -21,16 +21,24 @@ from canopy.hierarchy.tree import build_tree
 from canopy.items import read_items, read_questions, write_table
 from canopy.paths import Paths
 from canopy.progress import progress
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("node_encoder", per_benchmark=False, group="model", kinds=("pytorch",), reads={
+    "benchmark": ("items", "questions"),
+    "training_instances": ("instances",),
+    "node_encoder": ("instances", "items", "questions"),
+})
 
 CURVE_SCHEMA = pa.schema([("step", pa.int32()), ("loss", pa.float64()), ("learning_rate", pa.float64())])
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Train f_theta into ``data/node_encoder``: adapter/, training.json, curve.parquet, and by_modality/ where that is asked for."""
-    checks = check_inputs("node_encoder", config, paths, validator)
+    checks = check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     instances = list(training_rows(config, paths))
     if not instances:
         raise DataError(f"{paths.root / 'params.yaml'}: no training instance in {', '.join(config.benchmarks)}: training needs questions whose gold "

@@ -13,9 +13,13 @@ from canopy.atomic import replace_directory
 from canopy.config import Config
 from canopy.errors import DataError
 from canopy.paths import Paths
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("report", per_benchmark=False, group="evaluation", kinds=("html",), reads={"gold_spans": ("gold", "splits", "duplicates")})
 
 CASES = 5  # questions of each benchmark that are drawn to be shown, beside the case studies
 
@@ -38,7 +42,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     from canopy.report.case_studies import choose, read_cases, read_shown
     from canopy.report.tables import Results, Settings, summary_rows
 
-    check_inputs("report", config, paths, validator)
+    check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     results, answers, cases, folds = [], [], [], read_folds(paths.output("corpus"))
     for name in config.benchmarks:
         measured, gold = paths.output("evaluation", name), paths.output("gold_spans", name)

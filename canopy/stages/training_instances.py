@@ -11,15 +11,19 @@ from canopy.config import Config
 from canopy.gold.instances import INSTANCE_SCHEMA, build_instances
 from canopy.items import write_table
 from canopy.paths import Paths
-from canopy.stages.base import StageResult, Tracker, Validator
+from canopy.stages.base import StageResult, Tracker
+from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
+from canopy.validation.protocol import Validator
+
+STAGE = Stage("training_instances", per_benchmark=True, group="data", kinds=("parquet",), reads={"gold_spans": ("gold", "splits", "duplicates")})
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Build one benchmark's instances into ``data/training_instances/<name>/instances.parquet``."""
     assert benchmark is not None
-    check_inputs("training_instances", config, paths, validator, benchmark)
+    check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
     source = paths.output("gold_spans", benchmark)
     gold = pq.read_table(source / "gold.parquet").to_pylist()
     splits = pq.read_table(source / "splits.parquet")

@@ -86,7 +86,7 @@ def refuse_broken(suite: str, outcomes: list[dict[str, Any]], source: str = "", 
 
 
 class RuleValidator:
-    """The validator that stages are given (see `canopy.stages.base.Validator`)."""
+    """The validator that stages are given (see `canopy.validation.protocol.Validator`)."""
 
     def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[dict[str, Any]]:
         """Outcomes of every rule of a suite that the tables suffice for (see ``outcome``).

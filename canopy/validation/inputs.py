@@ -14,7 +14,7 @@ from canopy.errors import DataError
 if TYPE_CHECKING:
     from canopy.config import Config
     from canopy.paths import Paths
-    from canopy.stages.base import Validator
+    from canopy.validation.protocol import Validator
 
 # Where a table lies, and the columns that rules look at; texts are read for their lengths, nothing of theirs is kept.
 FILES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
@@ -30,22 +30,11 @@ FILES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "corpus_items": ("corpus", ("items.parquet", "near.parquet"), ("id", "modality", "text", "rows", "duration")),
     "folded": ("corpus", ("folded.parquet",), ("item_id", "into")),
 }
-# Suites whose tables a stage reads, and its own suite where that is about how those fit together; one look at the data a stage.
-READS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "gold_spans": {"benchmark": ("items", "questions", "annotations")},
-    "training_instances": {"gold_spans": ("gold", "splits", "duplicates")},
-    "corpus": {"benchmark": ("items",)},
-    "node_encoder": {"benchmark": ("items", "questions"), "training_instances": ("instances",), "node_encoder": ("instances", "items", "questions")},
-    "node_embeddings": {"corpus": ("corpus_items",), "gold_spans": ("gold", "splits", "duplicates"), "node_embeddings": ("gold", "corpus", "folded")},
-    "evaluation": {"benchmark": ("items", "questions", "annotations"), "gold_spans": ("gold", "splits", "duplicates"),
-                   "training_instances": ("instances",)},
-    "answers": {"benchmark": ("items", "questions", "annotations"), "gold_spans": ("gold", "splits", "duplicates")},
-    "report": {"gold_spans": ("gold", "splits", "duplicates")},
-}
+Reads = Mapping[str, tuple[str, ...]]  # a stage's inputs: suites that they must meet, with the tables of each
 _NAMED = {"corpus_items": "items"}  # a table that rules know by another name
 
 
-def check_inputs(stage: str, config: Config, paths: Paths, validator: Validator, benchmark: str | None = None) -> list[dict[str, Any]]:
+def check_inputs(stage: str, reads: Reads, config: Config, paths: Paths, validator: Validator, benchmark: str | None = None) -> list[dict[str, Any]]:
     """Check what a stage reads, of one benchmark or of all configured ones.
 
     It reads a few columns again and takes milliseconds for thousands of rows; the texts themselves are not looked at.
@@ -63,17 +52,17 @@ def check_inputs(stage: str, config: Config, paths: Paths, validator: Validator,
         Where a table is not there or cannot be read.
     """
     outcomes: list[dict[str, Any]] = []
-    for suite, tables, where in input_tables(stage, config, paths, benchmark):
+    for suite, tables, where in input_tables(reads, config, paths, benchmark):
         found = validator.check(suite, tables, source=where)
         outcomes += found if suite == stage else [{**o, "suite": suite, "source": where} for o in found]
     return outcomes
 
 
-def input_tables(stage: str, config: Config, paths: Paths, benchmark: str | None = None) -> Iterator[tuple[str, dict[str, pa.Table], str]]:
+def input_tables(reads: Reads, config: Config, paths: Paths, benchmark: str | None = None) -> Iterator[tuple[str, dict[str, pa.Table], str]]:
     """The suites a stage's inputs must meet, each with its tables and the output they lie in; tables of one benchmark at a time."""
     for name in (benchmark,) if benchmark else tuple(config.benchmarks):
         held: dict[str, pa.Table] = {}
-        for suite, wanted in READS.get(stage, {}).items():
+        for suite, wanted in reads.items():
             if suite == "corpus" and name != next(iter(config.benchmarks)):
                 continue  # one corpus for all
             for table in wanted:

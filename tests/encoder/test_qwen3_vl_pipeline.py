@@ -15,10 +15,11 @@ from canopy.embeddings.store import NodeStore
 from canopy.errors import DataError
 from canopy.paths import Paths
 from canopy.stages.base import NullTracker
-from canopy.stages.registry import PER_BENCHMARK, STAGES, load_stage
+from canopy.stages.registry import PER_BENCHMARK, load_stage
 from canopy.validation.checker import RuleValidator
 from orchestration.pipeline.workspace import read_overlay, set_params
 from tests.encoder.conftest import write_media
+from tests.stage_order import stages_in_order
 from tests.tiny_qwen3_vl import tiny_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +51,7 @@ def write_documents(folder: Path) -> Path:
 def run_all(root: Path) -> dict[str, list[str]]:
     """Run every stage; the notes of each."""
     config, notes = load_config(root / "params.yaml"), {}
-    for stage in STAGES:
+    for stage in stages_in_order():
         for benchmark in config.benchmarks if stage in PER_BENCHMARK else (None,):
             notes[stage] = load_stage(stage)(config, Paths(root), NullTracker(), RuleValidator(), benchmark=benchmark).notes
     return notes

@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
         yield NullTracker()
 
     monkeypatch.setattr("assets.checks.SUITES", {"benchmark": (Rule("has words", "The text is not empty.", True, "texts", OneOf("words", (True,)), ("text",)),)})
-    monkeypatch.setattr("assets.checks.READS", {})
+    monkeypatch.setattr("assets.checks._reads", lambda _: {})
     monkeypatch.setattr("orchestration.pipeline.stage.load_stage", load)
     monkeypatch.setattr("orchestration.pipeline.stage.stage_run", untracked)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -8,9 +8,9 @@ import pytest
 
 from canopy.errors import DataError, ValidationFailed
 from canopy.stages.base import NullTracker
-from canopy.stages.registry import load_stage
+from canopy.stages.registry import STAGES, load_stage
 from canopy.validation.checker import RuleValidator, check_rules, judge, refuse_broken, rules_for
-from canopy.validation.inputs import READS, check_inputs
+from canopy.validation.inputs import check_inputs
 from canopy.validation.rules import MADE_FROM, SUITES
 from canopy.validation.tables import JUDGED, answer_type
 from tests.validation.broken import BREAKS, CONFIG, SCHEMAS, sound, tables, write
@@ -69,13 +69,13 @@ STARTS = {("gold_spans", "benchmark"): "item ids are unique", ("training_instanc
 
 
 def test_every_input_of_every_stage_is_broken_once() -> None:
-    assert set(STARTS) == {(stage, suite) for stage, suites in READS.items() for suite in suites}
+    assert set(STARTS) == {(stage.name, suite) for stage in STAGES.values() for suite in stage.reads}
 
 
 @pytest.mark.parametrize(("stage", "suite"), STARTS)
 def test_a_stage_that_is_run_alone_stops_at_a_broken_input(stage: str, suite: str, tmp_path: Path) -> None:
     rows = sound()
-    check_inputs(stage, CONFIG, write(rows, tmp_path), RuleValidator(), "made")
+    check_inputs(stage, STAGES[stage].reads, CONFIG, write(rows, tmp_path), RuleValidator(), "made")
     if suite == "corpus":
         rows["corpus"].append(rows["corpus"][0])
     else:
@@ -120,7 +120,7 @@ def test_a_table_that_cannot_be_read_is_named(damage: str, tmp_path: Path) -> No
     else:
         pq.write_table(pa.table({"question_id": ["q0"]}), path)
     with pytest.raises(DataError, match=r"gold\.parquet: (no such file|not a table of this version)"):
-        check_inputs("training_instances", CONFIG, paths, RuleValidator(), "made")
+        check_inputs("training_instances", STAGES["training_instances"].reads, CONFIG, paths, RuleValidator(), "made")
 
 
 @pytest.mark.parametrize(("answers", "kind"), [((), "none"), (None, "none"), ((" ",), "none"), (("Yes",), "yes or no"), (("1,452.4",), "number"),

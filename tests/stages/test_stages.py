@@ -13,9 +13,10 @@ from canopy.config import Config
 from canopy.embeddings.store import NodeStore
 from canopy.paths import Paths
 from canopy.stages.base import NullTracker, StageResult
-from canopy.stages.registry import PER_BENCHMARK, STAGES, load_stage
+from canopy.stages.registry import PER_BENCHMARK, load_stage
 from canopy.validation.checker import RuleValidator
 from serving.bundle import check_same_items
+from tests.stage_order import stages_in_order
 
 CITIES = (("Lyon", "silk", "Rhone"), ("Linz", "steel", "Danube"), ("Turin", "cars", "Po"), ("Rouen", "ships", "Seine"), ("Basel", "dyes", "Rhine"))
 
@@ -50,7 +51,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Paths, dict[str, Sta
         "training": {"epochs": 1, "rank": 2, "batch": 8, "per_modality": True, "modality_ranks": {"text": 1}}, "store": {"shards": 2, "branchings": [2, 3]}, "evaluation": {"resamples": 100},
         "answers": {"systems": ["canopy", "vanilla", "gold-span"], "k": 3}})
     paths, results = Paths(root), {}
-    for stage in STAGES:
+    for stage in stages_in_order():
         for b in config.benchmarks if stage in PER_BENCHMARK else (None,):
             run: Callable[..., StageResult] = load_stage(stage)
             results[f"{stage}@{b}" if b else stage] = run(config, paths, NullTracker(), RuleValidator(), benchmark=b)
