@@ -21,7 +21,8 @@ def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
                           "MLflow as `canopy-node-encoder` with alias `challenger`. `canopy promote` makes it champion.")
     def registered_model(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
         from canopy.errors import CanopyError
-        from orchestration.models.registry import CHALLENGER, MODEL, register_candidate
+        from orchestration.models.registration import register_candidate
+        from orchestration.models.registry import CHALLENGER, MODEL
 
         tag_process(context)
         try:

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("canopy", "serving", "orchestration", "assets")
 MAY = {"canopy": set(), "serving": {"canopy"}, "orchestration": {"canopy"}, "assets": {"canopy", "orchestration"}}
 # Where the program, an entry point of orchestration, opens the door to a room that stands on it or beside it.
-DOORS = {"assets/definitions.py": {"assets"}, "orchestration/cli/models.py": {"serving"}, "orchestration/models/deployment.py": {"serving"}}
+DOORS = {"assets/definitions.py": {"assets"}, "orchestration/cli/models.py": {"serving"}, "orchestration/models/deployment.py": {"serving"},
+         "orchestration/models/bento.py": {"serving"}}
 TOOLS = {"dagster", "mlflow", "dvc", "bentoml", "great_expectations"}
 HEAVY = ("torch", "transformers", "mlflow", "bentoml", "great_expectations", "faiss", "matplotlib", "pandas")
 FILES = [f for room in ROOMS for f in sorted((ROOT / room).rglob("*.py"))]

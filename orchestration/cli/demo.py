@@ -20,7 +20,8 @@ from canopy.config import load_config
 from canopy.errors import CanopyError
 from orchestration.machine.loopback import open_local
 from orchestration.machine.processes import start_group, stop_groups
-from orchestration.models.deployment import build_bento, bundle_of, resolve_version, service_environment
+from orchestration.models.bento import build_bento
+from orchestration.models.deployment import bundle_of, resolve_version, service_environment
 from orchestration.models.registry import CHAMPION
 from orchestration.pipeline.workspace import code_root
 

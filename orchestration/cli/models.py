@@ -132,7 +132,8 @@ def build(workspace: Workspace = None, alias: Alias = "champion") -> None:
     The Bento goes to BENTOML_HOME (unless set: .canopy/bentoml in the workspace). The command that runs it is printed; `bentoml containerize TAG`
     makes an image of it.
     """
-    from orchestration.models.deployment import build_bento, bundle_of, resolve_version, run_command
+    from orchestration.models.bento import build_bento
+    from orchestration.models.deployment import bundle_of, resolve_version, run_command
 
     root = _enter(workspace)
     version = resolve_version(root, alias)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
@@ -39,7 +39,7 @@ def safe_name(name: str) -> str:
 
 
 def open_client(workspace: Path) -> MlflowClient:
-    """A client of the workspace's MLflow; the database and the experiment are made where there are none.
+    """A client of the workspace's MLflow; the database and the experiment are made if there are none.
 
     The client is bound to the workspace: MLflow's process-wide tracking address stays untouched, so that one process
     (Dagster's) can serve several workspaces.
@@ -71,13 +71,14 @@ def experiment_id(client: MlflowClient) -> str:
 
 
 def git_lineage(folder: Path) -> dict[str, str]:
-    """Commit of the code, and whether files differ from it; empty where there is no git or no commit."""
+    """Commit of the code, and whether files differ from it; empty if there is no git or no commit."""
     def ask(*args: str) -> str | None:
         try:
-            done = subprocess.run(["git", "-C", str(folder), *args], capture_output=True, text=True, timeout=20, check=False)
+            result = subprocess.run(["git", "-C", str(folder), *args], capture_output=True, text=True, timeout=20,
+                                    check=False)
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return done.stdout.strip() if done.returncode == 0 else None
+        return result.stdout.strip() if result.returncode == 0 else None
 
     sha = ask("rev-parse", "--verify", "HEAD")
     if not sha:
@@ -86,9 +87,9 @@ def git_lineage(folder: Path) -> dict[str, str]:
     return {"git.sha": sha, "git.dirty": "unknown" if changed is None else str(bool(changed)).lower()}
 
 
-def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """Nested mappings to dotted names."""
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
             flat.update(flatten(value, f"{prefix}{key}."))
@@ -98,7 +99,10 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 class MlflowTracker:
-    """A ``canopy.stages.base.Tracker`` that writes one run; metrics are sent in batches, at least every five seconds."""
+    """A ``canopy.stages.base.Tracker`` that writes one run.
+
+    Metrics are sent in batches, at least every five seconds.
+    """
 
     def __init__(self, client: MlflowClient, run_id: str) -> None:
         self.run_id = run_id
@@ -106,7 +110,7 @@ class MlflowTracker:
         self._pending: list[tuple[str, float, int, int]] = []
         self._sent = time.monotonic()
 
-    def log_params(self, params: Mapping[str, Any]) -> None:
+    def log_params(self, params: Mapping[str, object]) -> None:
         """Log parameters; one too long for MLflow is cut there and kept whole as an artifact."""
         from mlflow.entities import Param
 
@@ -114,14 +118,16 @@ class MlflowTracker:
         long = {k: v for k, v in rows.items() if len(v) > _LONGEST_PARAM}
         if long:
             self._client.log_dict(self.run_id, long, "long_params.json")
-        cut = [Param(k, v if k not in long else f"{v[:_LONGEST_PARAM - 40]}... (whole in long_params.json)") for k, v in rows.items()]
+        cut = [Param(k, v if k not in long else f"{v[:_LONGEST_PARAM - 40]}... (whole in long_params.json)")
+               for k, v in rows.items()]
         for i in range(0, len(cut), 100):
             self._client.log_batch(self.run_id, params=cut[i:i + 100])
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log metrics; a value that is not finite is left out, for the database cannot hold it."""
+        """Log metrics; a value that is not finite is left out, since the database cannot hold it."""
         now = int(time.time() * 1000)
-        self._pending += [(safe_name(k), float(v), now, step or 0) for k, v in metrics.items() if math.isfinite(float(v))]
+        self._pending += [(safe_name(k), float(v), now, step or 0)
+                          for k, v in metrics.items() if math.isfinite(float(v))]
         if len(self._pending) >= _FLUSH_EVERY or time.monotonic() - self._sent > _FLUSH_SECONDS:
             self.flush()
 
@@ -165,12 +171,13 @@ def stage_run(workspace: Path, stage: str, benchmark: str | None = None,
     stage, benchmark : str
         Name the run (``evaluation@hotpotqa``) and are its tags ``canopy.stage`` and ``canopy.benchmark``.
     lineage : mapping
-        Tags that say what the run was made from: DVC hashes, the Dagster run id. The commit of the code is added.
+        Tags that state what the run was made from: DVC hashes, the Dagster run id. The commit of the code is added.
 
     Yields
     ------
     MlflowTracker
-        The run ends FINISHED; where the body raises, FAILED with the error as tags, and the error goes on.
+        The run ends FINISHED. If the body raises, it ends FAILED (KILLED after Ctrl-C) with the error as tags, and the
+        error goes on.
     """
     client = open_client(workspace)
     name = f"{stage}@{benchmark}" if benchmark else stage
@@ -184,11 +191,13 @@ def stage_run(workspace: Path, stage: str, benchmark: str | None = None,
         tracker.flush()
     except BaseException as e:
         tags = {"error.type": type(e).__name__, "error.message": str(e) or "no message"}
-        ended = "KILLED" if isinstance(e, KeyboardInterrupt) else "FAILED"
-        for tell in (tracker.flush, lambda: tracker.set_tags(tags), lambda: client.set_terminated(run.info.run_id, ended)):
+        status = "KILLED" if isinstance(e, KeyboardInterrupt) else "FAILED"
+        records = (tracker.flush, lambda: tracker.set_tags(tags),
+                   lambda: client.set_terminated(run.info.run_id, status))
+        for record in records:
             try:
-                tell()
-            except Exception as untold:  # must not hide the error that ended the stage
-                e.add_note(f"MLflow could not be told of it: {untold}")
+                record()
+            except Exception as failure:  # must not hide the error that ended the stage
+                e.add_note(f"MLflow could not record it: {failure}")
         raise
     client.set_terminated(run.info.run_id, "FINISHED")

@@ -98,8 +98,8 @@ def test_default_port_is_not_the_dagster_uis() -> None:
 
 
 def test_registered_model_asks_for_no_package_of_canopys_name(workspace: Path, tmp_path: Path) -> None:
-    from orchestration.models.registry import _save_model
+    from orchestration.models.registration import save_model
 
-    _save_model(tmp_path / "model", workspace, load_config(workspace / "params.yaml"))
+    save_model(tmp_path / "model", workspace, load_config(workspace / "params.yaml"))
     needs = (tmp_path / "model" / "requirements.txt").read_text().splitlines()
     assert any(n.startswith("torch==") for n in needs) and not [n for n in needs if "canopy" in n]

@@ -19,7 +19,7 @@ from conftest import Server
 
 from canopy.bundle.parts import encoder_digest
 from orchestration.machine.environment import QUIET
-from orchestration.models.deployment import build_bento
+from orchestration.models.bento import build_bento
 from serving.bundle import Manifest
 
 pytestmark = pytest.mark.slow

@@ -1,39 +1,36 @@
-"""A registered version must hold what it takes to compare, reload and serve it, and equal things must be one version."""
+"""A registered version must hold what it takes to compare, reload and serve it; equal things are one version."""
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
-import tiny_model
-
 from canopy.errors import CanopyError, DataError
+from orchestration.models.evaluation_data import evaluation_data_digest
+from orchestration.models.registration import register_candidate
 from orchestration.models.registry import (
     CHALLENGER,
     MODEL,
     evaluated_benchmarks,
-    evaluation_data_digest,
     per_question,
-    register_candidate,
     version_by_alias,
     version_parts,
 )
 from orchestration.models.tracking import open_client
+from tests import tiny_model
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model.make_workspace(tmp_path_factory.mktemp("registry") / "made")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model.make_workspace(tmp_path_factory.mktemp("registry") / "template")
 
 
 @pytest.fixture
-def workspace(made: Path, tmp_path: Path) -> Path:
-    return tiny_model.copy_workspace(made, tmp_path / "workspace")
+def workspace(template: Path, tmp_path: Path) -> Path:
+    return tiny_model.copy_workspace(template, tmp_path / "workspace")
 
 
 def test_version_holds_model_lineage_and_evaluation(workspace: Path) -> None:
@@ -81,7 +78,8 @@ def test_data_digest_follows_what_a_benchmarks_rules_read_of_a_question(workspac
     from canopy.config import load_config
     from canopy.items import read_questions, write_questions
 
-    config, path = load_config(workspace / "params.yaml"), workspace / "data" / "benchmark" / tiny_model.BENCHMARK / "questions.parquet"
+    config = load_config(workspace / "params.yaml")
+    path = workspace / "data" / "benchmark" / tiny_model.BENCHMARK / "questions.parquet"
     before = evaluation_data_digest(workspace, config, tiny_model.BENCHMARK)
     first, *others = read_questions(path)
     write_questions(path, [replace(first, details=(("A", "a river"), ("B", "a lake"))), *others])
@@ -102,6 +100,18 @@ def test_a_registry_that_cannot_be_read_is_not_an_empty_one(workspace: Path, mon
         version_by_alias(client, CHALLENGER)
 
 
+def test_version_of_another_canopy_is_registered_again(workspace: Path) -> None:
+    client, _ = open_client(workspace), register_candidate(workspace)
+    client.set_model_version_tag(MODEL, "1", "parts", json.dumps({"digest": "a", "hash_of_store": "b"}))
+    version = version_by_alias(client, CHALLENGER)
+    assert version is not None
+    with pytest.raises(DataError, match=r"version 1 .* another version .*`canopy run --force registered_model`"):
+        version_parts(version)
+    assert register_candidate(workspace) == "2"
+    again = version_by_alias(client, CHALLENGER)
+    assert again is not None and version_parts(again).digest == again.tags["encoder.digest"]
+
+
 def test_missing_evaluation_is_named(workspace: Path) -> None:
     (workspace / "data" / "evaluation" / tiny_model.BENCHMARK / "systems.parquet").unlink()
     with pytest.raises(DataError, match=r"systems\.parquet: no such file.*canopy run"):
@@ -118,10 +128,12 @@ def test_registered_model_loads_and_answers(workspace: Path) -> None:
     version = version_by_alias(client, CHALLENGER)
     assert version is not None
     model = mlflow.pyfunc.load_model(client.download_artifacts(version.run_id, "model", str(workspace)))
-    item = {"id": "a", "modality": "text", "text": "The sky is blue today. The Aswan High Dam was finished in 1970. Cats sleep a lot."}
-    answers = model.predict(pd.DataFrame({"question": ["When was the Aswan High Dam finished?"], "item": [json.dumps(item)]}))
+    text = "The sky is blue today. The Aswan High Dam was finished in 1970. Cats sleep a lot."
+    item = json.dumps({"id": "a", "modality": "text", "text": text})
+    answers = model.predict(pd.DataFrame({"question": ["When was the Aswan High Dam finished?"], "item": [item]}))
     assert any("1970" in r["text"] for r in json.loads(answers[0]))
-    assert version.source.startswith(f"runs:/{version.run_id}") and client.get_registered_model(MODEL).aliases[CHALLENGER] == version.version
+    assert version.source.startswith(f"runs:/{version.run_id}")
+    assert client.get_registered_model(MODEL).aliases[CHALLENGER] == version.version
 
 
 def test_a_benchmark_without_anything_to_measure_is_left_out(workspace: Path) -> None:

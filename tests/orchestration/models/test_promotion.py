@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,29 +10,28 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/tiny_model.py
-import tiny_model
-
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from orchestration.cli import models as cli_model
 from orchestration.models.promotion import PromotionError, Verdict, promote, rollback
 from orchestration.models.reevaluation import evaluate_again
-from orchestration.models.registry import CHAMPION, PREVIOUS, register_candidate, version_by_alias
+from orchestration.models.registration import register_candidate
+from orchestration.models.registry import CHAMPION, PREVIOUS, version_by_alias
 from orchestration.models.tracking import open_client
+from tests import tiny_model
 
 INTERVAL = "interval above the required difference"
 BOTH_AGAINST_F0 = ["decision_accuracy against f0", INTERVAL]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model.make_workspace(tmp_path_factory.mktemp("promotion") / "made")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model.make_workspace(tmp_path_factory.mktemp("promotion") / "template")
 
 
 @pytest.fixture
-def workspace(made: Path, tmp_path: Path) -> Path:
-    return tiny_model.copy_workspace(made, tmp_path / "workspace")
+def workspace(template: Path, tmp_path: Path) -> Path:
+    return tiny_model.copy_workspace(template, tmp_path / "workspace")
 
 
 def _alias(workspace: Path, alias: str) -> str | None:
@@ -69,10 +67,13 @@ def test_champion_is_replaced_by_a_better_one_and_comes_back(workspace: Path) ->
     promote(workspace)
     _register(workspace, 0.5, seed=4)
     worse = promote(workspace)
-    assert worse.outcome == "refused" and _failed(worse) == ["decision_accuracy against the champion", INTERVAL] and _alias(workspace, CHAMPION) == "1"
+    assert worse.outcome == "refused" and _failed(worse) == ["decision_accuracy against the champion", INTERVAL]
+    assert _alias(workspace, CHAMPION) == "1"
     _register(workspace, 0.7, seed=5)
-    assert promote(workspace).outcome == "promoted" and (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("3", "1")
-    assert rollback(workspace) == ("1", "3") and (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("1", "3")
+    assert promote(workspace).outcome == "promoted"
+    assert (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("3", "1")
+    assert rollback(workspace) == ("1", "3")
+    assert (_alias(workspace, CHAMPION), _alias(workspace, PREVIOUS)) == ("1", "3")
     assert rollback(workspace) == ("3", "1")
 
 
@@ -82,13 +83,13 @@ def test_champion_is_evaluated_again_where_the_data_changed(workspace: Path) -> 
     _register(workspace, 1.0, questions=100)
     verdict = promote(workspace, dry_run=True)
     assert verdict.outcome == "would promote" and "version 1 was evaluated again" in verdict.gates[1].why
-    told = next(g.why for g in verdict.gates if "against the champion" in g.name)
+    message = next(g.why for g in verdict.gates if "against the champion" in g.name)
     client = open_client(workspace)
     champion = version_by_alias(client, CHAMPION)
     assert champion is not None
     table = evaluate_again(workspace, load_config(workspace / "params.yaml"), client, champion, "tiny", "unused" * 4)
     assert len(table) == 100 and set(table["system"]) == {"f_theta"} and (table["decisions"] == 1).all()
-    assert f"{100 * table['decisions_held'].mean():.1f} (version 1) -> 100.0" in told
+    assert f"{100 * table['decisions_held'].mean():.1f} (version 1) -> 100.0" in message
     assert len(client.list_artifacts(champion.run_id, "evaluated_again")) == 2
     assert promote(workspace).outcome == "promoted"
 
@@ -169,7 +170,8 @@ def test_unknown_metric_is_named(workspace: Path) -> None:
 
 def test_one_benchmark_may_not_be_lost_for_the_others(workspace: Path) -> None:
     params = workspace / "params.yaml"
-    params.write_text(params.read_text().replace("benchmarks:\n", "benchmarks:\n  other: {adapter: native, path: raw}\n"))
+    both = "benchmarks:\n  other: {adapter: native, path: raw}\n"
+    params.write_text(params.read_text().replace("benchmarks:\n", both))
     tiny_model.write_evaluation(workspace, 0.2, questions=30, benchmark="other")
     _register(workspace, 0.8)
     verdict = promote(workspace)
