@@ -1,4 +1,4 @@
-"""Imports between the rooms go one way, and heavy libraries are not imported where a program only starts."""
+"""Imports between the rooms go down only, no modules import each other in a circle, and programs start without heavy libraries."""
 
 from __future__ import annotations
 
@@ -6,67 +6,146 @@ import ast
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("canopy", "serving", "orchestration", "assets")
-MAY = {"canopy": set(), "serving": {"canopy"}, "orchestration": {"canopy"}, "assets": {"canopy", "orchestration"}}
-# Where the program, an entry point of orchestration, opens the door to a room that stands on it or beside it.
-DOORS = {"assets/definitions.py": {"assets"}, "orchestration/cli/models.py": {"serving"}, "orchestration/models/deployment.py": {"serving"},
-         "orchestration/models/bento.py": {"serving"}}
+from tests.import_graph import FILES, MODULES, ROOMS, ROOT, circles, edges, imports_of, module_of
+
+# Inside the library, from the ground up: a room may import rooms of its own floor and of the floors below.
+FLOORS = (
+    {"discovery", "errors", "atomic", "digests", "links", "progress", "config", "paths", "items"},
+    {"hierarchy", "refinement", "selection", "scoring"},
+    {"media", "encoder", "index", "embeddings", "gold", "corpus"},
+    {"ingest", "bundle", "starter"},
+    {"benchmarks", "importing", "compress"},
+    {"validation"},
+    {"llm"},
+    {"pipelines", "evaluation"},
+    {"answers"},
+    {"report"},
+    {"stages"},
+    {"cli", "integrations"},
+    {""},  # the front door, canopy/__init__.py
+)
+FLOOR = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
+# The rooms above the library, and which rooms each stands on.
+STANDS_ON = {
+    "canopy": set(),
+    "serving": {"canopy"},
+    "orchestration": {"canopy", "serving"},
+    "assets": {"canopy", "serving", "orchestration"},
+}
 TOOLS = {"dagster", "mlflow", "dvc", "bentoml", "great_expectations"}
 HEAVY = ("torch", "transformers", "mlflow", "bentoml", "great_expectations", "faiss", "matplotlib", "pandas")
-FILES = [f for room in ROOMS for f in sorted((ROOT / room).rglob("*.py"))]
+LIGHT = ("assets.program", "orchestration.cli.main", "orchestration.cli.models", "assets.definitions", "orchestration.pipeline.stage")
+LIBRARY = [path for path in FILES if path.startswith("canopy/")]
 
 
-def imported(file: Path, *, at_top: bool = False) -> set[str]:
-    """First names (of our rooms: the whole module) that a file imports; with ``at_top``, as soon as it is imported itself."""
-    tree, found = ast.parse(file.read_text("utf-8")), set()
-    for node in tree.body if at_top else ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {a.name for a in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module}
-    return found
+def room_of(module: str) -> str:
+    """The room of a module of the library: ``canopy.corpus.folds`` is in ``corpus``."""
+    return module.split(".")[1] if "." in module else ""
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
-def test_imports_go_one_way(file: Path) -> None:
-    room = file.relative_to(ROOT).parts[0]
-    rooms = {m.split(".")[0] for m in imported(file)} & set(ROOMS) - {room}
-    allowed = MAY[room] | DOORS.get(str(file.relative_to(ROOT)), set())
-    assert rooms <= allowed, f"{file.relative_to(ROOT)} imports {sorted(rooms - allowed)}"
+def packages(path: str) -> set[str]:
+    """First names of everything that a file imports, also in functions and for type checkers."""
+    return {i.module.split(".")[0] for i in imports_of(path)}
+
+
+def test_every_room_of_the_library_has_a_floor() -> None:
+    assert {room_of(module_of(path)) for path in LIBRARY} <= set(FLOOR)
+
+
+@pytest.mark.parametrize("path", LIBRARY)
+def test_imports_of_the_library_go_down(path: str) -> None:
+    own = FLOOR[room_of(module_of(path))]
+    modules = {i.module for i in imports_of(path) if i.module.split(".")[0] == "canopy"}
+    assert sorted(m for m in modules if FLOOR[room_of(m)] > own) == []
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_the_library_stands_alone_and_the_others_on_it(path: str) -> None:
+    room = path.split("/")[0]
+    assert packages(path) & set(ROOMS) - {room} - STANDS_ON[room] == set()
+
+
+@pytest.mark.parametrize("typing_too", [False, True], ids=["at run time", "for type checkers too"])
+def test_no_modules_import_each_other_in_a_circle(typing_too: bool) -> None:
+    assert [sorted(group) for group in circles(edges(typing_too=typing_too))] == []
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_no_module_passes_names_of_another_through(path: str) -> None:
+    """A name is imported from the module that defines it; the front door alone offers names of others."""
+    through = []
+    for entry in imports_of(path):
+        if not entry.name or entry.module not in MODULES or entry.module == "canopy":
+            continue
+        tree = ast.parse(FILES[MODULES[entry.module]].read_text("utf-8"))
+        if entry.name not in _defined(tree):
+            through.append(f"{entry.module}.{entry.name}")
+    assert through == []
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    """Names that a module defines itself: functions, classes and assigned names, also below a top-level ``if`` or ``try``."""
+    names: set[str] = set()
+    todo: list[ast.stmt] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        elif isinstance(node, (ast.If, ast.Try, ast.With, ast.For)):
+            todo += [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt)]
+    return names
+
+
+def test_no_module_lists_names_that_it_imports() -> None:
+    """``__all__`` is the front door's, and lists nothing from elsewhere in any other module."""
+    listing = {}
+    for path, file in FILES.items():
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and any(getattr(t, "id", "") == "__all__" for t in node.targets):
+                listing[path] = sorted(set(ast.literal_eval(node.value)) & {i.alias for i in imports_of(path)})
+    assert {path: names for path, names in listing.items() if names and path != "canopy/__init__.py"} == {}
+
+
+@pytest.mark.parametrize("path", LIBRARY)
+def test_the_method_knows_no_tool(path: str) -> None:
+    assert packages(path) & TOOLS == set()
+
+
+def test_dagster_is_imported_in_assets_alone() -> None:
+    assert {path.split("/")[0] for path in FILES if packages(path) & {"dagster", "dagster_webserver"}} == {"assets"}
+
+
+@pytest.mark.parametrize(("package", "file"), [
+    ("dvc", "orchestration/pipeline/dvc_graph.py"),
+    ("great_expectations", "orchestration/data/expectations.py"),
+    ("dagster._core", "assets/staleness.py"),
+])
+def test_only_one_file_uses(package: str, file: str) -> None:
+    def uses(path: str) -> bool:
+        return any(i.module == package or i.module.startswith(f"{package}.") for i in imports_of(path))
+
+    assert [path for path in FILES if uses(path)] == [file]
 
 
 def test_the_program_starts_without_the_service() -> None:
-    assert not {m for m in imported(ROOT / "orchestration" / "cli_model.py", at_top=True) if m.startswith("serving")}
+    assert [i.module for i in imports_of("orchestration/cli/models.py") if i.at_top and i.module.startswith("serving")] == []
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if f.is_relative_to(ROOT / "canopy")], ids=lambda f: str(f.relative_to(ROOT)))
-def test_the_method_knows_no_tool(file: Path) -> None:
-    assert {m.split(".")[0] for m in imported(file)} & TOOLS == set()
-
-
-def test_only_one_file_uses_dvc() -> None:
-    assert [f.name for f in FILES if "dvc" in {m.split(".")[0] for m in imported(f)}] == ["dvc_graph.py"]
-
-
-def test_only_one_file_uses_dagsters_private_modules() -> None:
-    assert [f.name for f in FILES if any(m.startswith("dagster._") for m in imported(f))] == ["staleness.py"]
-
-
-def test_no_file_is_too_long() -> None:
-    assert {str(f): n for f in FILES if (n := len(f.read_text("utf-8").splitlines())) > 400} == {}
-
-
-@pytest.mark.parametrize("module", ["orchestration.cli.main", "orchestration.cli.models", "assets.definitions", "orchestration.pipeline.stage"])
+@pytest.mark.parametrize("module", LIGHT)
 def test_starting_a_program_imports_nothing_heavy(module: str) -> None:
     code = f"import sys, json, {module}; print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout.splitlines()[-1]) == []
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout.splitlines()[-1]) == []
 
 
-def test_only_one_file_uses_great_expectations() -> None:
-    assert [f.name for f in FILES if any(m.split(".")[0] == "great_expectations" for m in imported(f))] == ["expectations.py"]
+@pytest.mark.parametrize("module", ["assets.program", "orchestration.cli.main", "orchestration.pipeline.stage"])
+def test_the_program_and_a_stage_start_without_dagster(module: str) -> None:
+    code = f"import sys, {module}; print([m for m in sys.modules if m.startswith('dagster')])"
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"

@@ -45,7 +45,8 @@ def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | No
     Unusable
         Where no picture can be decoded.
     """
-    from canopy.media.videos import embedded_cues, probe_video
+    from canopy.media.embedded import embedded_cues
+    from canopy.media.videos import probe_video
 
     try:
         facts = probe_video(path)

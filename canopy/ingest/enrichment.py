@@ -16,10 +16,11 @@ from canopy.ingest.sink import Sink
 from canopy.ingest.withdrawal import withdraw_items
 from canopy.items import Cue, Item
 from canopy.media.cache import MediaCache
+from canopy.media.embedded import embedded_cues
 from canopy.media.images import open_image
 from canopy.media.ocr import ocr_version, read_words, screen_cues
 from canopy.media.shots import shot_cuts, subtitle_cuts
-from canopy.media.videos import embedded_cues, probe_video
+from canopy.media.videos import probe_video
 from canopy.progress import progress
 
 # Raised whenever reading the same file gives something else.

@@ -14,7 +14,6 @@ from canopy.llm.cache import ReplyCache, request_key
 from canopy.llm.roles import Call, Trace
 from canopy.llm.wire import Failed, Refused, Server, Wire
 
-__all__ = ["ChatClient", "Refused", "Server"]
 SCHEMA_REFUSALS = frozenset({400, 404, 415, 422, 501})
 # So many refusals of a role's requests, and not one reply: the server cannot do what the role needs (images, a long context), and the run should stop.
 HOPELESS = 8

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from canopy.items import Question
-from canopy.llm.client import Refused
 from canopy.llm.counting import Counter
 from canopy.llm.prompting import load_prompt
 from canopy.llm.roles import Chat, Reply, Shown, Trace
 from canopy.llm.showing import show_evidence
 from canopy.llm.structured import give_up, without_thoughts
+from canopy.llm.wire import Refused
 from canopy.scoring.options import parse_option
 
 Form = Literal["short", "option", "list"]

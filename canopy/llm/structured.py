@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from canopy.llm.client import Refused
 from canopy.llm.roles import Call, Chat, Trace
+from canopy.llm.wire import Refused
 
 Shape = TypeVar("Shape", bound=BaseModel)
 REPAIR = "Your reply could not be used: {trouble}. Reply again with one JSON object and nothing else, of this schema:\n{schema}"

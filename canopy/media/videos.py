@@ -19,13 +19,11 @@ from canopy.media.container import (
     square_pixels,
     turned,
 )
-from canopy.media.embedded import embedded_cues
 from canopy.media.images import MAX_PIXELS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["FRAME_EVERY", "FRAME_LIMIT", "Frame", "VideoFacts", "embedded_cues", "frame_times", "iterate_frames", "probe_video", "read_frames"]
 
 FRAME_EVERY, FRAME_LIMIT = 10.0, 32
 # Pictures may begin this much after the clock (the sound comes first), and the last one stays on for so long.

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 from canopy.hierarchy.leaves import sentence_bounds
 from canopy.items import Question
-from canopy.llm.client import Refused
 from canopy.llm.prompting import load_prompt
 from canopy.llm.roles import Shown, Trace
 from canopy.llm.showing import show_evidence
 from canopy.llm.structured import give_up, without_thoughts
+from canopy.llm.wire import Refused
 from canopy.pipelines.base import Needs, Result, Round, SystemSpec
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import answer_from, cap_of, choose_newest, count_tokens, show_regions

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import canopy
 from canopy.answers.compression import measure_compression
 from canopy.answers.journal import Journal
 from canopy.answers.matrix import do_all, do_until_done, scopes_of
@@ -33,7 +32,7 @@ from canopy.pipelines.availability import describe_needs, find_models, folder_ma
 from canopy.pipelines.base import SystemSpec
 from canopy.progress import progress
 from canopy.stages.base import StageResult, Tracker
-from canopy.stages.code import code_deps
+from canopy.stages.code import CODE_ROOT, code_deps
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
@@ -90,7 +89,7 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     answers = config.answers.model_dump(mode="json", exclude=asked)
     seen = hashlib.sha256(json.dumps([answers, config.hierarchy.model_dump(mode="json"),
                                       config.encoder.model_dump(mode="json"), config.benchmarks[benchmark].adapter], sort_keys=True).encode())
-    root = Path(canopy.__file__).resolve().parents[1]
+    root = CODE_ROOT
     files = [root / name for name in code_deps(root, "answers")]
     data = [paths.output("benchmark", benchmark) / n for n in ("items.parquet", "questions.parquet")]
     data += [paths.output("gold_spans", benchmark) / n for n in ("gold.parquet", "splits.parquet")]

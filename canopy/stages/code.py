@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = "canopy"
+CODE_ROOT = Path(__file__).resolve().parents[2]  # the folder that holds the library
 # Modules that no output depends on: changes in them make nothing stale.
 EXEMPT = {
     "canopy/__init__.py": "the package's name and version",

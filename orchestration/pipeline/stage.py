@@ -49,7 +49,7 @@ def run_stage(workspace: Path, name: str, benchmark: str | None = None, lineage:
     CanopyError
         Where the stage or benchmark is unknown, or its data cannot be used.
     """
-    from orchestration.data.expectations import ExpectationsValidator
+    from orchestration.data.validator import ExpectationsValidator
 
     if name not in STAGES:
         raise DataError(f"no stage {name!r}; there are {', '.join(STAGES)}")

@@ -13,9 +13,9 @@ import pytest
 from canopy.errors import ServerError
 from canopy.llm import wire
 from canopy.llm.cache import ReplyCache
-from canopy.llm.client import HOPELESS, ChatClient, Refused, read_completion
+from canopy.llm.client import HOPELESS, ChatClient, read_completion
 from canopy.llm.roles import Trace
-from canopy.llm.wire import Failed, Server
+from canopy.llm.wire import Failed, Refused, Server
 from tests.llm.scripted_server import FAULTS, Request, ScriptedServer, words_of
 
 KEY = "sk-very-secret-0123456789"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from canopy.llm.client import ChatClient, Refused
+from canopy.llm.client import ChatClient
 from canopy.llm.roles import Trace
 from canopy.llm.structured import Strict, ask_for, find_object, schema_of, without_thoughts
-from canopy.llm.wire import Server
+from canopy.llm.wire import Refused, Server
 from tests.llm.scripted_server import Request, ScriptedServer
 
 ASKED = [{"role": "user", "content": "say"}]

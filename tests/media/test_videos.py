@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canopy.errors import MediaError
-from canopy.media.embedded import plain_words
-from canopy.media.videos import embedded_cues, frame_times, iterate_frames, probe_video, read_frames
+from canopy.media.embedded import embedded_cues, plain_words
+from canopy.media.videos import frame_times, iterate_frames, probe_video, read_frames
 from tests.media.making import number_of, numbered, write_video
 
 REGULAR = [i / 25 for i in range(250)]

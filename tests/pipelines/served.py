@@ -10,12 +10,13 @@ from typing import Any
 from canopy.config import Answers
 from canopy.items import Question
 from canopy.llm.classifier import LanguageClassifier
-from canopy.llm.client import ChatClient, Server
+from canopy.llm.client import ChatClient
 from canopy.llm.counting import EstimatedTokens
 from canopy.llm.critic import LanguageCritic
 from canopy.llm.reader import LanguageReader
 from canopy.llm.roles import Roles, Trace
 from canopy.llm.router import LanguageRouter
+from canopy.llm.wire import Server
 from canopy.pipelines.base import Result, find_systems
 from canopy.pipelines.tools import Library, Tools
 from tests.llm.scripted_server import ScriptedServer

@@ -23,7 +23,8 @@ from canopy.stages.base import NullTracker
 from canopy.validation.checker import check_rules, judge, rules_for
 from canopy.validation.rules import SUITES, Between, OneOf, Rule, Unique
 from orchestration.data.data_docs import docs_page, localise, write_docs
-from orchestration.data.expectations import ExpectationsValidator, run_suites
+from orchestration.data.expectations import run_suites
+from orchestration.data.validator import ExpectationsValidator
 from tests.validation.broken import BREAKS, SCHEMAS, sound, tables
 
 
@@ -83,7 +84,7 @@ def test_the_pages_need_no_network_and_name_the_rows(tmp_path: Path) -> None:
 
 def test_what_is_read_is_checked_without_great_expectations_until_it_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    monkeypatch.setattr("orchestration.data.data_docs.write_docs", lambda *a: ran.append(a[3]) or run_suites(*a[3:6]))
+    monkeypatch.setattr("orchestration.data.validator.write_docs", lambda *a: ran.append(a[3]) or run_suites(*a[3:6]))
     validator = ExpectationsValidator(tmp_path, "training_instances", "made")
     validator.check("gold_spans", tables(sound()), source="data/gold_spans/made")
     assert ran == []

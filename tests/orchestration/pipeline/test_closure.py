@@ -14,7 +14,7 @@ from orchestration.pipeline.dvc_graph import load_graph
 from orchestration.pipeline.lineage import StageSpec
 from orchestration.pipeline.workspace import make_workspace
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def uncovered(spec: StageSpec) -> set[str]:

@@ -1,0 +1,41 @@
+"""The validator that stages of a checkout get: canopy's own rules and Great Expectations, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from canopy.validation.checker import check_rules, judge, refuse_broken, rules_for
+from orchestration.data.data_docs import docs_page, write_docs
+
+
+class ExpectationsValidator:
+    """The validator that stages are given: canopy's rules, then Great Expectations on what the stage writes, and the page of both.
+
+    What a stage reads was checked by Great Expectations when it was written; it is checked again by the rules alone, and by Great
+    Expectations where they find something, so that the page shows it.
+    """
+
+    def __init__(self, workspace: Path, stage: str, benchmark: str | None = None) -> None:
+        self._stage, self._workspace, self._benchmark = stage, workspace, benchmark
+
+    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[dict[str, Any]]:
+        """Outcomes of every rule of a suite that the tables suffice for; a rule holds where both say so.
+
+        Raises
+        ------
+        ValidationFailed
+            Where a blocking rule fails; the message names the rule, the first failing rows and the page with the others.
+        """
+        rules = rules_for(suite, tables, source)
+        judged = judge(rules, tables)
+        outcomes, more = check_rules(rules, judged), ""
+        if not source or any(o["blocking"] and not o["passed"] for o in outcomes):
+            said = write_docs(self._workspace, self._stage, self._benchmark, suite, rules, judged, source)
+            outcomes = [mine if not mine["passed"] or theirs["passed"] else theirs for mine, theirs in zip(outcomes, said, strict=True)]
+            more = f"all rows: {docs_page(self._workspace, self._stage, self._benchmark)}"
+        refuse_broken(suite, outcomes, source, more)
+        return outcomes
