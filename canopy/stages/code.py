@@ -1,26 +1,28 @@
-"""The code that a stage runs: its module and what that imports within the library, from the source alone.
+"""The code that a stage runs, from the source alone: its module and everything that it brings in within the library.
 
-A stage's code is its module, what that imports within ``canopy/`` (lazily too), every module of a package that one of these loads by name, and the
-data files (templates, prompts) beside a module that looks beside itself. dvc.yaml lists it, and unfinished answers are kept by it.
+A module brings in the modules it imports (in functions too), the modules of a package that it loads by name or lists
+through `canopy.discovery`, and the data files (templates, prompts) of a package whose folder it looks into. dvc.yaml
+lists these files as the code deps of a stage, and finished answers are kept as long as they stay as they are.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 PACKAGE = "canopy"
 CODE_ROOT = Path(__file__).resolve().parents[2]  # the folder that holds the library
-# Modules that no output depends on: changes in them make nothing stale.
+# Files that no output depends on. They are neither listed nor followed.
 EXEMPT = {
-    "canopy/__init__.py": "the package's name and version",
+    "canopy/__init__.py": "the front door, which imports lazily; stages import what lies behind it",
     "canopy/errors.py": "exception classes: they end a stage and never shape what it writes",
     "canopy/progress.py": "draws a progress bar on the terminal",
 }
-_ADAPTERS, ADAPTER = "canopy/benchmarks", "canopy/benchmarks/${item.adapter}.py"
+ADAPTER = "canopy/benchmarks/${item.adapter}.py"
+_ADAPTERS = "canopy/benchmarks"
 _CHECKER = "canopy/validation/checker.py"
+_CODE_SUFFIXES = (".py", ".pyc", ".typed")
 
 
 def _files_of(root: Path, name: str) -> list[Path]:
@@ -30,60 +32,115 @@ def _files_of(root: Path, name: str) -> list[Path]:
     return [f for f in (*files, root.joinpath(*parts).with_suffix(".py")) if f.is_file()]
 
 
-def _is_empty(tree: ast.Module) -> bool:
+def _is_empty(file: Path) -> bool:
     """Whether a module holds a docstring at most, so that nothing in it can change what a stage does."""
-    return all(isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) for n in tree.body)
+    body = ast.parse(file.read_text("utf-8")).body
+    return all(isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) for n in body)
 
 
-def _loaded_packages(node: ast.Call) -> Iterator[str]:
-    """Packages whose modules a call loads by name: ``import_module(f"canopy.pipelines.{name}")``."""
-    function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if function == "import_module" and node.args and isinstance(node.args[0], ast.JoinedStr):
-        first = node.args[0].values[0]
-        if isinstance(first, ast.Constant) and str(first.value).startswith(f"{PACKAGE}."):
-            yield str(first.value).rstrip(".")
+def _ours(name: str) -> bool:
+    return name == PACKAGE or name.startswith(f"{PACKAGE}.")
+
+
+def _function_name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _loaded_package(call: ast.Call, names: dict[str, str]) -> str:
+    """The package whose modules a call loads; empty if it loads none.
+
+    That is ``import_module(f"canopy.pipelines.{name}")`` or ``modules_of(canopy.pipelines)``.
+
+    Parameters
+    ----------
+    names : dict
+        What names in the module stand for: ``pipelines`` for ``canopy.pipelines``.
+    """
+    function, first = _function_name(call), call.args[0] if call.args else None
+    if function == "import_module" and isinstance(first, ast.JoinedStr) and isinstance(first.values[0], ast.Constant):
+        package = str(first.values[0].value).rstrip(".")
+        return package if _ours(package) else ""
+    if function == "modules_of" and first is not None:
+        package = ast.unparse(first)
+        package = names.get(package, package)
+        return package if _ours(package) else ""
+    return ""
+
+
+def _data_folder(node: ast.AST, root: Path, file: Path) -> Path | None:
+    """The folder whose data files an expression reads: ``__file__``, ``files("canopy.report")`` or a Jinja2 loader."""
+    if isinstance(node, ast.Name) and node.id in ("__file__", "__package__"):
+        return file.parent
+    if isinstance(node, ast.Call) and _function_name(node) in ("files", "PackageLoader") and node.args:
+        first = node.args[0]
+        if isinstance(first, ast.Constant) and _ours(str(first.value)):
+            return root.joinpath(*str(first.value).split("."))
+    return None
+
+
+def _bound_names(nodes: list[ast.AST]) -> dict[str, str]:
+    """What the names that imports bind stand for, by name."""
+    names = {}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            names |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {a.asname: a.name for a in node.names if a.asname}
+    return names
+
+
+def _runtime_nodes(tree: ast.Module) -> list[ast.AST]:
+    """The nodes of a module outside blocks that are for type checkers alone."""
+    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n.test)]
+    typing_only = {id(n) for block in blocks for statement in block.body for n in ast.walk(statement)}
+    return [n for n in ast.walk(tree) if id(n) not in typing_only]
 
 
 @cache
 def imports_of(root: Path, file: Path) -> frozenset[Path]:
-    """Files under ``canopy/`` that a module brings in by itself: modules it imports or loads by name, and data files beside it.
+    """Files under ``canopy/`` that a module brings in by itself.
 
-    Imports for type checkers alone are left out.
+    Imports for type checkers alone are left out. So are a benchmark's adapters: its stage names its own.
+
+    Raises
+    ------
+    ValueError
+        If the module has a relative import.
     """
-    source = file.read_text("utf-8")
-    tree, names, files = ast.parse(source), set(), set()
-    typing_only = {id(n) for block in ast.walk(tree) if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)
-                   for statement in block.body for n in ast.walk(statement)}
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
-            continue
+    nodes = _runtime_nodes(ast.parse(file.read_text("utf-8")))
+    names, files = _bound_names(nodes), set[Path]()
+    modules = set(names.values())
+    for node in nodes:
         if isinstance(node, ast.Import):
-            names |= {a.name for a in node.names}
+            modules |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom):
             if node.level:
                 raise ValueError(f"{file}:{node.lineno}: relative import; write it as an absolute one")
-            names |= {node.module or "", *(f"{node.module}.{a.name}" for a in node.names)}
-        elif isinstance(node, ast.Call):
-            for package in _loaded_packages(node):
-                folder = root / package.replace(".", "/")
-                if str(folder.relative_to(root)) != _ADAPTERS:  # a benchmark's stage names its own adapter
-                    files |= set(folder.glob("*.py"))
-    if "__file__" in source:
-        files |= {f for f in file.parent.rglob("*") if f.is_file() and f.suffix not in (".py", ".pyc", ".typed")}
-    return frozenset(files | {f for n in names if n.split(".")[0] == PACKAGE for f in _files_of(root, n)})
+            modules.add(node.module or "")
+        elif isinstance(node, ast.Call) and (package := _loaded_package(node, names)):
+            folder = root.joinpath(*package.split("."))
+            if folder != root / _ADAPTERS:
+                files |= set(folder.glob("*.py"))
+        folder_read = _data_folder(node, root, file)
+        if folder_read is not None:
+            files |= {f for f in folder_read.rglob("*") if f.is_file() and f.suffix not in _CODE_SUFFIXES}
+    return frozenset(files | {f for m in modules if _ours(m) for f in _files_of(root, m)})
 
 
 def closure_of(root: Path, *start: Path) -> set[str]:
-    """All files under ``canopy/`` that the given modules bring in, less empty and exempt ones, as paths from the checkout."""
+    """All files under ``canopy/`` that the given modules bring in, with themselves, as paths from the checkout.
+
+    Exempt files and modules without code are left out.
+    """
+    exempt = {root / path for path in EXEMPT}
     seen: set[Path] = set()
     todo = list(start)
     while todo:
         file = todo.pop()
-        if file not in seen:
+        if file not in seen and file not in exempt:
             seen.add(file)
             todo += imports_of(root, file) if file.suffix == ".py" else ()
-    paths = {str(f.relative_to(root)): f for f in seen}
-    return {p for p, f in paths.items() if p not in EXEMPT and not (f.suffix == ".py" and _is_empty(ast.parse(f.read_text("utf-8"))))}
+    return {str(f.relative_to(root)) for f in seen if f.suffix != ".py" or not _is_empty(f)}
 
 
 def code_deps(root: Path, stage: str) -> list[str]:
@@ -95,10 +152,10 @@ def code_deps(root: Path, stage: str) -> list[str]:
     source = module.read_text("utf-8")
     start = [module]
     if "validator.check(" in source or "check_inputs(" in source:
-        start.append(root / _CHECKER)
+        start.append(root / _CHECKER)  # the validator is handed in
     if stage != "benchmark":
         return sorted(closure_of(root, *start))
-    adapters = {str(f.relative_to(root)): f for f in (root / _ADAPTERS).glob("*.py") if f.name not in ("__init__.py", "registry.py")}
-    shared = closure_of(root, *start, *adapters.values()) - set(adapters)
+    adapters = [f for f in (root / _ADAPTERS).glob("*.py") if f.name != "__init__.py"]
+    shared = closure_of(root, *start).union(*(closure_of(root, f) - {str(f.relative_to(root))} for f in adapters))
     # The starter benchmark's folder is its raw data.
     return sorted({ADAPTER, *(p for p in shared if not p.startswith("canopy/starter/"))})
