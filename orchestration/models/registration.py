@@ -19,7 +19,7 @@ from canopy.digests import text_sha256
 from canopy.errors import DataError
 from canopy.evaluation.measures import MEASURES, TUNED, measured
 from orchestration.models.evaluation_data import evaluation_data_digest, measurable_benchmarks
-from orchestration.models.packages import ENCODER_PACKAGES, MODEL_PACKAGES
+from orchestration.models.packages import MODEL_PACKAGES
 from orchestration.models.registry import CHALLENGER, MODEL, find_version, registry_lock
 from orchestration.models.tracking import experiment_id, git_lineage, open_client, safe_name
 
@@ -118,12 +118,11 @@ def _version_tags(workspace: Path, config: Config, parts: ModelParts, evaluation
                   fingerprint: str) -> dict[str, str]:
     """What a version states: digests of its parts, the encoder's settings, its training and its evaluation."""
     encoder, training = config.encoder, _training_tags(workspace)
-    window = encoder.window if encoder.kind == "minilm" else encoder.max_tokens
     tags = {
         "fingerprint": fingerprint, "parts": json.dumps(asdict(parts), sort_keys=True),
         "encoder.digest": parts.digest, "adapter.sha256": parts.adapter, "store.manifest_sha256": parts.store,
         "index.manifest_sha256": parts.index, "corpus.sha256": parts.corpus, "encoder.kind": encoder.kind,
-        "encoder.mode": encoder.mode, "encoder.window": str(window), "encoder.overlap": str(encoder.overlap),
+        "encoder.mode": encoder.mode, "encoder.window": str(encoder.window_tokens), "encoder.overlap": str(encoder.overlap),
         "encoder.pooling": training.get("training.pooling", "mean"), **training,
     }
     for benchmark, e in evaluations.items():
@@ -206,7 +205,7 @@ def save_model(target: Path, workspace: Path, config: Config) -> None:
     settings = target.parent / "settings.json"
     content = {"encoder": config.encoder.model_dump(mode="json"), "hierarchy": config.hierarchy.model_dump(mode="json")}
     settings.write_text(json.dumps(content, indent=1, sort_keys=True), encoding="utf-8")
-    packages = (*MODEL_PACKAGES, *ENCODER_PACKAGES.get(config.encoder.kind, ()))
+    packages = (*MODEL_PACKAGES, *config.encoder.packages)
     mlflow.pyfunc.save_model(
         path=str(target), python_model=str(Path(__file__).with_name("node_encoder_model.py")),
         artifacts={"adapter": str(workspace / "data" / "node_encoder" / "adapter"), "settings": str(settings)},

@@ -21,6 +21,7 @@ from canopy.benchmarks.registry import adapter_for, adapter_names
 from canopy.config import Config, load_config
 from canopy.digests import text_sha256
 from canopy.errors import CanopyError, DataError
+from canopy.settings import foreign_keys
 from canopy.stages.registry import PER_BENCHMARK
 
 ENVIRONMENT = "CANOPY_WORKSPACE"
@@ -214,6 +215,12 @@ def set_params(workspace: Path, assignments: Sequence[str]) -> None:
                 place[last] = yaml.safe_load(value)
             except yaml.YAMLError as e:
                 raise DataError(f"--set {pair}: {value!r} is not YAML: {getattr(e, 'problem', None) or e}") from None
+
+        if any(pair.partition("=")[0].strip() == "encoder.kind" for pair in assignments):
+            # Another kind of encoder: what only the one before knows goes.
+            for key in foreign_keys(document["encoder"]):
+                if not any(pair.partition("=")[0].strip() == f"encoder.{key}" for pair in assignments):
+                    del document["encoder"][key]
 
     if assignments:
         try:
