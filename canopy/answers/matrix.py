@@ -13,11 +13,6 @@ from canopy.embeddings.store import BRANCHING
 from canopy.pipelines.base import System, SystemSpec
 
 T = TypeVar("T")
-# Systems that differ from another only in how they search. With the items given they would be that other one, or search for nothing.
-SEARCHERS = frozenset({"no-retrieval", "universal-rag", "ircot", "canopy-routed", "canopy-no-iteration", "canopy-exclude-seen", "canopy-min-gain",
-                       "canopy-critic-memory"})
-SWEEP_K = frozenset({"canopy", "canopy-lookahead", "vanilla"})
-SWEEP_ROUNDS = SWEEP_BRANCHING = frozenset({"canopy", "canopy-lookahead"})
 TURNS, IN_A_ROW = 3, 8  # see `do_until_done`
 
 
@@ -58,7 +53,7 @@ def scopes_of(spec: SystemSpec, settings: Sequence[str]) -> list[str]:
     """The corpus scopes that a system is run in: oracles where the items are given, systems that are about searching where there is something to search."""
     if spec.needs.gold:
         return [s for s in settings if s == "gold"]
-    return [s for s in settings if s != "gold" or spec.name not in SEARCHERS]
+    return [s for s in settings if s != "gold" or not spec.searcher]
 
 
 def variants_of(spec: SystemSpec, corpus_scope: str, answers: Answers, scorers: Collection[str] = ()) -> Iterator[tuple[str, System, Answers]]:
@@ -68,13 +63,13 @@ def variants_of(spec: SystemSpec, corpus_scope: str, answers: Answers, scorers: 
     """
     yield "", spec.make(answers), answers
     searched = corpus_scope != "gold"
-    for k in answers.sweep_k if searched and spec.name in SWEEP_K else ():
+    for k in answers.sweep_k if searched and "k" in spec.sweeps else ():
         changed = answers.model_copy(update={"k": k})
         yield f"k={k}", spec.make(changed), changed
-    for r in answers.sweep_rounds if searched and spec.name in SWEEP_ROUNDS else ():
+    for r in answers.sweep_rounds if searched and "rounds" in spec.sweeps else ():
         changed = answers.model_copy(update={"rounds": r})
         yield f"R={r}", spec.make(changed), changed
-    for scorer in (s for s in scorers if s.startswith(BRANCHING)) if spec.rescored and spec.name in SWEEP_BRANCHING else ():
+    for scorer in (s for s in scorers if s.startswith(BRANCHING)) if spec.rescored and "branching" in spec.sweeps else ():
         yield f"B={scorer.removeprefix(BRANCHING)}", spec.rescored(answers, scorer), answers
     for name, system in (spec.sizes(answers) if spec.sizes else {}).items():
         yield name, system, answers

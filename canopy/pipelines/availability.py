@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from canopy import pipelines
 from canopy.digests import file_sha256
+from canopy.discovery import modules_of
 from canopy.pipelines.base import SystemSpec
 
 SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL "
@@ -99,8 +100,8 @@ def _cached(hub_id: str) -> Path | None:
 def model_hints() -> dict[str, str]:
     """What each key of ``answers.models`` stands for and where to get it: the ``MODELS`` of the modules of this package."""
     hints: dict[str, str] = {}
-    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
-        hints |= getattr(importlib.import_module(f"canopy.pipelines.{path.stem}"), "MODELS", {})
+    for module in modules_of(pipelines):
+        hints |= getattr(module, "MODELS", {})
     return hints
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
+from canopy import pipelines
+from canopy.discovery import modules_of
 from canopy.errors import DataError
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Shown, Trace
@@ -16,6 +16,9 @@ from canopy.llm.roles import Shown, Trace
 if TYPE_CHECKING:
     from canopy.config import Answers
     from canopy.pipelines.tools import Tools
+
+
+Sweep = Literal["k", "rounds", "branching"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,35 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SystemSpec:
-    """A system's name in tables and commands, what it is in a sentence, what it needs, how it is made, and its row in the paper.
+    """A system, and all that the matrix of answers and the report ask about it.
 
-    ``sizes``: the same system at other sizes, by the name of each variant (``budget=0.3``): what the budget figures sweep over. ``make`` gives its
-    default size. ``rescored``: the same system over other node scores, by the scorer's name.
+    Parameters
+    ----------
+    name : str
+        Its name in tables, files and commands.
+    says : str
+        What it is, in one sentence.
+    make : callable
+        Makes it at its default size.
+    needs : Needs
+    paper : str
+        Its row's name in the paper's tables; empty if the paper has none.
+    family : str
+        The group in which listings show it: ``main``, ``ablation``, ``selection``, ``compressor``, ``oracle``.
+    sizes : callable or None
+        The same system at other sizes, by each variant's name (``budget=0.3``). The budget figures sweep over them.
+    rescored : callable or None
+        The same system over other node scores, by the scorer's name.
+    main : int or None
+        Its place in the paper's main table, counted from 1; None if it has no row there.
+    component : bool
+        Whether it has a row in the paper's component table.
+    oracle : bool
+        Whether it answers from the annotated evidence: an upper bound, never a competitor.
+    searcher : bool
+        Whether it differs from another system in its search alone. With the items given it would equal that other one, so it is not run there.
+    sweeps : tuple of str
+        The sizes of params.yaml that it is swept over: ``k``, ``rounds`` (R) and ``branching`` (B).
     """
 
     name: str
@@ -96,24 +124,40 @@ class SystemSpec:
     family: str = ""
     sizes: Callable[[Answers], Mapping[str, System]] | None = None
     rescored: Callable[[Answers, str], System] | None = None
+    main: int | None = None
+    component: bool = False
+    oracle: bool = False
+    searcher: bool = False
+    sweeps: tuple[Sweep, ...] = ()
 
 
-@lru_cache(maxsize=1)
 def all_systems() -> Mapping[str, SystemSpec]:
-    """Every system there is: the ``SYSTEMS`` of each module of this package, in the order of modules and rows."""
-    found: dict[str, SystemSpec] = {}
-    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
-        for spec in getattr(importlib.import_module(f"canopy.pipelines.{path.stem}"), "SYSTEMS", ()):
-            if spec.name in found:
+    """Every system: the ``SYSTEMS`` of each module of this package and of the folders that extend its path, in the order of modules and rows."""
+    return _systems_at(tuple(pipelines.__path__))
+
+
+@lru_cache(maxsize=4)
+def _systems_at(path: tuple[str, ...]) -> Mapping[str, SystemSpec]:
+    """See `all_systems`; ``path`` is the package's path, which names the modules."""
+    systems: dict[str, SystemSpec] = {}
+    for module in modules_of(pipelines):
+        for spec in getattr(module, "SYSTEMS", ()):
+            if spec.name in systems:
                 raise ValueError(f"two systems are called {spec.name!r}")
-            found[spec.name] = spec
-    return found
+            systems[spec.name] = spec
+    return systems
 
 
 def find_systems(names: Sequence[str]) -> list[SystemSpec]:
-    """The named systems; DataError naming those there are, where one is unknown."""
-    there = all_systems()
-    for n in names:
-        if n not in there:
-            raise DataError(f"no system {n!r}; there are {', '.join(there)}")
-    return [there[n] for n in names]
+    """The systems of these names.
+
+    Raises
+    ------
+    DataError
+        If there is no system of a name; the message lists all systems.
+    """
+    systems = all_systems()
+    for name in names:
+        if name not in systems:
+            raise DataError(f"no system {name!r}; there are {', '.join(systems)}")
+    return [systems[name] for name in names]

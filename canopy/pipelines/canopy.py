@@ -10,7 +10,7 @@ from typing import Any
 from canopy.config import Answers, Options
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Memory, Shown, Trace
-from canopy.pipelines.base import Needs, Result, Round, System, SystemSpec
+from canopy.pipelines.base import Needs, Result, Round, Sweep, System, SystemSpec
 from canopy.pipelines.compression import keep_whole, regions_of, score_items
 from canopy.pipelines.evidence import answer_from, fit_rounds
 from canopy.pipelines.tools import Tools
@@ -153,28 +153,40 @@ def new_words(rounds: list[Round], tools: Tools) -> float:
     return len(now - before) / len(now | before) if now else 0.0
 
 
-def _spec(name: str, says: str, paper: str = "", family: str = "ablation", rounds: int | None = None, scorer: str = "f_theta", projection: bool = True,
-          routed: bool = False, scorers: tuple[str, ...] = (), **options: Any) -> SystemSpec:
+def _spec(name: str, says: str, paper: str = "", *, main: int | None = None, component: bool = False, searcher: bool = False,
+          sweeps: tuple[Sweep, ...] = (), rounds: int | None = None, scorer: str = "f_theta", projection: bool = True,
+          routed: bool = False, **options: Any) -> SystemSpec:
     def make(answers: Answers, scorer: str = scorer) -> System:
-        return Canopy(answers.k, rounds or answers.rounds, answers.options.model_copy(update=options), scorer=scorer, projection=projection, routed=routed)
-    return SystemSpec(name, says, make, Needs(scorers=scorers or (scorer,)), paper, family, rescored=make)
+        changed = answers.options.model_copy(update=options)
+        return Canopy(answers.k, rounds or answers.rounds, changed, scorer=scorer, projection=projection, routed=routed)
+
+    family = "ablation" if main is None else "main"
+    return SystemSpec(name, says, make, Needs(scorers=(scorer,)), paper, family, rescored=make, main=main, component=component,
+                      searcher=searcher, sweeps=sweeps)
+
+
+_ALL_SWEEPS: tuple[Sweep, ...] = ("k", "rounds", "branching")
 
 
 SYSTEMS = (
-    _spec("canopy", "the paper's loop: retrieve, refine by the parent-relative rule, critic, follow-up", "CANOPY", "main"),
-    _spec("canopy-lookahead", "the loop with our rule that looks ahead: a child qualifies by its best descendant", "", "main", rule="lookahead", flat_global=False),
-    _spec("canopy-routed", "a router first picks the modality corpora to search", "CANOPY routed", "main", routed=True),
-    _spec("canopy-no-projection", "the loop with whole items: no compression", "w/o projection", projection=False),
-    _spec("canopy-no-iteration", "one round", "w/o iteration", rounds=1),
-    _spec("canopy-f0", "refined with the frozen encoder's scores", "w/ f0", scorer="f0"),
-    _spec("canopy-exclude-seen", "follow-ups leave out, inside the search, what is already in evidence", exclude_seen=True),
-    _spec("canopy-min-gain", "stops when a round added less than a fifth of the evidence's words", min_gain=0.2),
+    _spec("canopy", "the paper's loop: retrieve, refine by the parent-relative rule, critic, follow-up", "CANOPY",
+          main=5, component=True, sweeps=_ALL_SWEEPS),
+    _spec("canopy-lookahead", "the loop with our rule that looks ahead: a child qualifies by its best descendant",
+          main=6, sweeps=_ALL_SWEEPS, rule="lookahead", flat_global=False),
+    _spec("canopy-routed", "a router first picks the modality corpora to search", "CANOPY routed",
+          main=7, searcher=True, routed=True),
+    _spec("canopy-no-projection", "the loop with whole items: no compression", "w/o projection", component=True, projection=False),
+    _spec("canopy-no-iteration", "one round", "w/o iteration", component=True, searcher=True, rounds=1),
+    _spec("canopy-f0", "refined with the frozen encoder's scores", "w/ f0", component=True, scorer="f0"),
+    _spec("canopy-exclude-seen", "follow-ups leave out, inside the search, what is already in evidence", searcher=True, exclude_seen=True),
+    _spec("canopy-min-gain", "stops when a round added less than a fifth of the evidence's words", searcher=True, min_gain=0.2),
     _spec("canopy-keep-margin", "an item stays whole where no region scores 0.02 above it", keep_margin=0.02),
     _spec("canopy-aggregate-all", "aggregate questions keep texts and videos whole too, not tables alone", aggregate_all=True),
     _spec("canopy-flat-global", "all new items' leaves as one list, each kept if it scores at least its parent", flat_global=True, rule="parent"),
     _spec("canopy-per-modality", "an adapter of its own for every modality", scorer="f_theta_per_modality"),
     _spec("canopy-frame-density", "kept video regions get frames by their score", frame_density=True),
-    _spec("canopy-critic-memory", "the critic is told the facts known and the gaps already searched", critic_memory=True),
+    _spec("canopy-critic-memory", "the critic is told the facts known and the gaps already searched",
+          searcher=True, critic_memory=True),
     _spec("canopy-order-score", "evidence ordered by score, best first", order="score"),
     _spec("canopy-order-best-last", "evidence ordered by score, best last", order="best_last"),
     _spec("canopy-faithfulness", "an answer that the kept regions do not state is read again from the whole items", faithfulness=True),

@@ -107,4 +107,5 @@ def first_words(text: str, most: int) -> str:
     return text
 
 
-SYSTEMS = (SystemSpec("ircot", "retrieval interleaved with a chain of thought, one sentence a step", lambda a: IrCot(), Needs(llm=True), "IRCoT", "main"),)
+SYSTEMS = (SystemSpec("ircot", "retrieval interleaved with a chain of thought, one sentence a step", lambda a: IrCot(), Needs(llm=True), "IRCoT", "main",
+                      main=4, searcher=True),)

@@ -90,13 +90,16 @@ def _selector(select: Select) -> Callable[[Answers], System]:
 
 _SCORED = Needs(scorers=("f_theta",))
 SYSTEMS = (
-    SystemSpec("no-retrieval", "the reader alone", lambda a: NoRetrieval(), paper="No Retrieval", family="main"),
-    SystemSpec("vanilla", "the k best items, whole", lambda a: Vanilla(a.k), paper="Vanilla RAG", family="main"),
+    SystemSpec("no-retrieval", "the reader alone", lambda a: NoRetrieval(), paper="No Retrieval", family="main", main=1, searcher=True),
+    SystemSpec("vanilla", "the k best items, whole", lambda a: Vanilla(a.k), paper="Vanilla RAG", family="main",
+               main=2, sweeps=("k",)),
     *(SystemSpec(f"flat-leaf-m{m}", f"the k best items, of each the {m} best leaves", _selector(select_top_leaves(m)), _SCORED, "Flat leaf", "selection")
       for m in (1, 2, 4)),
     SystemSpec("flat-near-best", f"the k best items, of each all leaves within {NEAR_BEST} of its best", _selector(_near_best), _SCORED, "", "selection"),
     *(SystemSpec(f"any-level-m{m}", f"the k best items, of each the {m} best nodes of any level", _selector(select_top_nodes(m)), _SCORED, "Any level", "selection")
       for m in (1, 2, 4)),
-    SystemSpec("gold-item", "an oracle: the annotated items, whole", lambda a: Given(False), Needs(gold=True), "Gold Item", "oracle"),
-    SystemSpec("gold-span", "an oracle: the annotated fragments alone", lambda a: Given(True), Needs(gold=True), "Gold Span", "oracle"),
+    SystemSpec("gold-item", "an oracle: the annotated items, whole", lambda a: Given(False), Needs(gold=True), "Gold Item", "oracle",
+               oracle=True),
+    SystemSpec("gold-span", "an oracle: the annotated fragments alone", lambda a: Given(True), Needs(gold=True), "Gold Span", "oracle",
+               oracle=True),
 )

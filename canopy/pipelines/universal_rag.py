@@ -33,4 +33,4 @@ class UniversalRag:
 
 
 SYSTEMS = (SystemSpec("universal-rag", "a training-free router picks the modality corpora, their k best items are read whole", lambda a: UniversalRag(a.k),
-                      Needs(), "UniversalRAG", "main"),)
+                      Needs(), "UniversalRAG", "main", main=3, searcher=True),)

@@ -173,7 +173,8 @@ def describe_systems(made: Run) -> dict[str, Any]:
         able, where = [n for n in readers if not made.obstacles[n][spec.name]], scopes_of(spec, settings)
         why = made.obstacles[next(iter(readers))][spec.name] if not able else [] if where else [f"not run in the settings asked for ({', '.join(settings)})"]
         return {"name": spec.name, "says": spec.says, "family": spec.family, "paper": spec.paper, "needs": describe_needs(spec), "ran": bool(able and where),
-                "readers": able, "corpus_scopes": where if able else [], "why_not": why}
+                "readers": able, "corpus_scopes": where if able else [], "why_not": why, "main": spec.main, "component": spec.component,
+                "oracle": spec.oracle, "searcher": spec.searcher, "sweeps": list(spec.sweeps)}
 
     return {
         "readers": [{"name": n, "label": r.label, "kind": r.kind} for n, r in readers.items()],
