@@ -1,4 +1,4 @@
-"""What the program's commands have in common: the option that names a workspace, lists of names, and what Ctrl-C does, how tables are printed."""
+"""What the program's commands share: options, lists of names, how tables are printed, and what Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from orchestration.pipeline.history import Orchestrator
 
 Workspace = Annotated[Path | None, typer.Option("--workspace", envvar="CANOPY_WORKSPACE", metavar="DIR", help=(
-    "Folder with dvc.yaml, params.yaml and data/. Unless said: the current folder where it is one, else the checkout."))]
+    "Folder with dvc.yaml, params.yaml and data/. Default: the current folder if it is one, otherwise the checkout."))]
+Benchmarks = Annotated[str, typer.Option(
+    "--benchmarks", metavar="LIST", help="Benchmarks under --data, separated by comma or space: hotpotqa,ott-qa.")]
+Alias = Annotated[str, typer.Option(
+    "--alias", help="Which registered version: champion, challenger or previous_champion.")]
+Systems = Annotated[str, typer.Option("--systems", metavar="LIST", help=(
+    "Systems, separated by comma; `all`: every one that can run here. Default: those of params.yaml."))]
+Assignments = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=(
+    "Write a parameter into the workspace's params.yaml first; may be repeated. In the checkout that is a tracked "
+    "file."))]
+ParamsFiles = Annotated[list[Path] | None, typer.Option("--params", metavar="FILE", help=(
+    "Write a file's parameters into the workspace's params.yaml first, before --set: params/qwen3_vl.yaml is the "
+    "paper's encoder."))]
 
 
 def orchestrator_of(context: typer.Context) -> Orchestrator:
@@ -30,18 +42,24 @@ def orchestrator_of(context: typer.Context) -> Orchestrator:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Ctrl-C, and what counts as one, ends the command with a word about what is kept."""
+    """Ctrl-C ends the command with exit code 130 and a line that says what is kept."""
     try:
         yield
     except KeyboardInterrupt:
         from rich.console import Console
 
-        Console(stderr=True).print("stopped; what was finished is kept, and the same command goes on from there", style="yellow")
+        Console(stderr=True).print("stopped; what was finished is kept, and the same command goes on from there",
+                                   style="yellow")
         raise typer.Exit(130) from None
 
 
+def say(console: Console, line: str, style: str | None = None) -> None:
+    """Print one line as it is: no markup, no highlighting, no line breaks of Rich's own."""
+    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
 def width_of(table: Table, console: Console) -> int:
-    """Columns that a table takes where nothing is wrapped."""
+    """Columns of the terminal that a table takes if nothing is wrapped."""
     return console.measure(table, options=console.options.update(width=10_000)).maximum
 
 
@@ -58,8 +76,30 @@ def split_names(lists: Sequence[str]) -> list[str]:
     return [name for text in lists for name in re.split(r"[,\s]+", text) if name]
 
 
+def read_assignments(params: Sequence[Path] | None, assign: Sequence[str] | None) -> list[str]:
+    """The parameters that ``--params`` and ``--set`` name, in the order in which they are written."""
+    from orchestration.pipeline.workspace import read_overlay
+
+    return [*(pair for file in params or () for pair in read_overlay(file)), *(assign or ())]
+
+
 def workspace_of(data: Path | None, names: Sequence[str], option: Path | None) -> Path:
-    """The workspace that a command's options mean; made where it is not there yet."""
+    """The workspace that a command's options mean; it is made if it does not exist.
+
+    Parameters
+    ----------
+    data : Path or None
+        The option ``--data``.
+    names : sequence of str
+        The benchmarks of ``--benchmarks``.
+    option : Path or None
+        The option ``--workspace``.
+
+    Raises
+    ------
+    DataError
+        If benchmarks are named without their folder, or the folder holds none.
+    """
     from canopy.config import load_config
     from orchestration.pipeline.workspace import benchmarks_at, make_workspace, select_workspace, workspace_for
 
@@ -70,5 +110,5 @@ def workspace_of(data: Path | None, names: Sequence[str], option: Path | None) -
         if set(names) == set(load_config(root / "params.yaml").benchmarks):
             return root
         raise DataError(f"--benchmarks {','.join(names)}: say where their release files are with --data DIR")
-    found = benchmarks_at(data, names)
-    return make_workspace(option or workspace_for(found), found)
+    benchmarks = benchmarks_at(data, names)
+    return make_workspace(option or workspace_for(benchmarks), benchmarks)

@@ -20,11 +20,12 @@ from canopy.errors import CanopyError
 from orchestration.cli.shared import Workspace, orchestrator_of
 from orchestration.machine.loopback import open_local
 from orchestration.machine.processes import start_group, stop_groups
+from orchestration.pipeline.workspace import code_root
 
 if TYPE_CHECKING:
     from orchestration.pipeline.history import Orchestrator
 
-_HOST, _PATIENCE = "127.0.0.1", 120.0
+_HOST, _START_SECONDS = "127.0.0.1", 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,14 @@ def _commands(workspace: Path, orchestrator: Orchestrator, dagster_port: int, ml
 
     return {
         **orchestrator.ui_commands(workspace, _HOST, dagster_port),
-        "mlflow": [sys.executable, "-m", "mlflow", "server", "--host", _HOST, "--port", str(mlflow_port), "--workers", "1",
-                   "--backend-store-uri", database_uri(workspace), "--default-artifact-root", artifact_root(workspace).as_uri()],
+        "mlflow": [sys.executable, "-m", "mlflow", "server", "--host", _HOST, "--port", str(mlflow_port),
+                   "--workers", "1", "--backend-store-uri", database_uri(workspace),
+                   "--default-artifact-root", artifact_root(workspace).as_uri()],
     }
 
 
 def _settle(workspace: Path, orchestrator: Orchestrator) -> None:
-    """Let Dagster know of raw data and of `dvc repro` runs before anyone looks, and make MLflow's database."""
+    """Report raw data and `dvc repro` runs to Dagster before anyone looks, and make MLflow's database."""
     from orchestration.models.tracking import open_client
     from orchestration.pipeline.status import look
 
@@ -70,7 +72,7 @@ def _settle(workspace: Path, orchestrator: Orchestrator) -> None:
 
 
 def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until:
         if process.poll() is not None:
             break
@@ -83,22 +85,21 @@ def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @contextmanager
-def running(workspace: Path, orchestrator: Orchestrator, dagster_port: int = 3000, mlflow_port: int = 5000) -> Iterator[Addresses]:
+def running(workspace: Path, orchestrator: Orchestrator, dagster_port: int = 3000,
+            mlflow_port: int = 5000) -> Iterator[Addresses]:
     """Run both UIs over a workspace until the block ends.
 
     Raises
     ------
     CanopyError
-        Where other UIs are at work in this workspace, or one does not answer.
+        If other UIs are at work in this workspace, or one does not answer in two minutes.
     """
     from orchestration.pipeline.workspace import locked
 
-    with locked(workspace, "ui", by="`make ui`"):
+    with locked(workspace, "ui", by="`canopy ui`"):
         _settle(workspace, orchestrator)
         ports = free_port(dagster_port), free_port(mlflow_port)
-        env = {**os.environ, **orchestrator.ui_environment(workspace), "CANOPY_WORKSPACE": str(workspace), "PYTHONUNBUFFERED": "1",
-               "PYTHONPATH": os.pathsep.join(p for p in (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")) if p),
-               "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        env = _environment(workspace, orchestrator)
         logs = workspace / ".canopy" / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         addresses = Addresses(f"http://{_HOST}:{ports[0]}", f"http://{_HOST}:{ports[1]}")
@@ -114,11 +115,20 @@ def running(workspace: Path, orchestrator: Orchestrator, dagster_port: int = 300
             stop_groups(list(processes.values()))
 
 
+def _environment(workspace: Path, orchestrator: Orchestrator) -> dict[str, str]:
+    folders = [str(code_root()), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, **orchestrator.ui_environment(workspace), "CANOPY_WORKSPACE": str(workspace),
+            "PYTHONUNBUFFERED": "1", "PYTHONPATH": os.pathsep.join(f for f in folders if f),
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+
+
 def ui(
     context: typer.Context,
     workspace: Workspace = None,
-    dagster_port: Annotated[int, typer.Option(metavar="PORT", help="Dagster's port; if it is in use, the next free one.")] = 3000,
-    mlflow_port: Annotated[int, typer.Option(metavar="PORT", help="MLflow's port; if it is in use, the next free one.")] = 5000,
+    dagster_port: Annotated[int, typer.Option(
+        metavar="PORT", help="Dagster's port; if it is in use, the next free one.")] = 3000,
+    mlflow_port: Annotated[int, typer.Option(
+        metavar="PORT", help="MLflow's port; if it is in use, the next free one.")] = 5000,
 ) -> None:
     """Start the Dagster UI and MLflow on this machine only; Ctrl-C stops both.
 

@@ -23,7 +23,7 @@ from canopy.bundle.parts import read_parts
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from canopy.items import write_items
-from orchestration.cli import models as cli_model
+from orchestration.cli.serve import serve
 from orchestration.models import deployment
 from orchestration.models.deployment import PORT, bundle_of, check_port, run_command
 
@@ -87,14 +87,14 @@ def test_taken_port_is_told_before_anything_is_started(tmp_path: Path, monkeypat
         port = other.getsockname()[1]
         with pytest.raises(CanopyError, match=f"127.0.0.1:{port}.*--port"):
             check_port("127.0.0.1", port)
-        monkeypatch.setattr(cli_model, "_enter", lambda _: tmp_path)
+        monkeypatch.setattr("orchestration.pipeline.workspace.select_workspace", lambda _: tmp_path)
         with pytest.raises(CanopyError, match="--port"):
-            cli_model.serve(None, port=port, host="localhost")
+            serve(None, port=port, host="localhost")
     check_port("127.0.0.1", port)
 
 
 def test_default_port_is_not_the_dagster_uis() -> None:
-    assert signature(cli_model.serve).parameters["port"].default == PORT == 3001
+    assert signature(serve).parameters["port"].default == PORT == 3001
 
 
 def test_registered_model_asks_for_no_package_of_canopys_name(workspace: Path, tmp_path: Path) -> None:

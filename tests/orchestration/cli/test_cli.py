@@ -116,7 +116,7 @@ def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None
     folder, dagster = make_workspace(tmp_path / "work", benchmarks_at(documents, [])), DagsterOrchestrator()
     with running(folder, dagster, 23000, 25000) as addresses:
         query = json.dumps({"query": "{assetNodes{assetKey{path} groupName}}"}).encode()
-        with pytest.raises(CanopyError, match="another `make ui` is at work here"), running(folder, dagster, 23100, 25100):
+        with pytest.raises(CanopyError, match="another `canopy ui` is at work here"), running(folder, dagster, 23100, 25100):
             pass
         request = Request(f"{addresses.dagster}/graphql", data=query, headers={"content-type": "application/json"})
         until, nodes = time.monotonic() + 60, []

@@ -19,8 +19,10 @@ from canopy.config import Config, load_config
 from canopy.errors import CanopyError, DataError
 from canopy.items import write_table
 from canopy.pipelines.base import all_systems
-from orchestration.cli import evaluate as cli_evaluate
+from orchestration.cli.answers_table import read_lines, show_answers
+from orchestration.cli.evaluate import register, server_of_environment
 from orchestration.cli.seconds_table import show_seconds, show_time
+from orchestration.cli.sweep import side_by_side
 from orchestration.cli.system_listing import show_systems
 from orchestration.pipeline.parameter_sweep import Point, compare, plan_points, run_points, write_comparison
 from orchestration.pipeline.workspace import set_params
@@ -77,7 +79,8 @@ def test_a_server_that_answers_and_one_that_does_not(tmp_path: Path) -> None:
 
 def test_the_command_lists_and_names_what_does_not_exist() -> None:
     app = typer.Typer()
-    cli_evaluate.register(app)
+    register(app)
+    app.callback()(lambda: None)  # one command alone would be the program itself
     shown = CliRunner().invoke(app, ["evaluate", "--list", "--workspace", str(ROOT)])
     assert shown.exit_code == 0 and "canopy-lookahead" in shown.output and "systems can run in" in shown.output
     refused = CliRunner().invoke(app, ["evaluate", "--systems", "canopy,canopie", "--workspace", str(ROOT)])
@@ -86,13 +89,13 @@ def test_the_command_lists_and_names_what_does_not_exist() -> None:
 
 def test_the_environments_server_is_written_down_and_its_key_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     config = Config.model_validate({"benchmarks": {"tiny": {"adapter": "native", "path": "raw"}}})
-    assert cli_evaluate.server_of_environment(config, console()) == []
+    assert server_of_environment(config, console()) == []
     for name, value in (("BASE_URL", "http://127.0.0.1:1/v1"), ("MODEL", "m"), ("API_KEY", "secret")):
         monkeypatch.setenv(f"CANOPY_LLM_{name}", value)
-    assert cli_evaluate.server_of_environment(config, console()) == ["language.base_url=http://127.0.0.1:1/v1", "language.model=m"]
+    assert server_of_environment(config, console()) == ["language.base_url=http://127.0.0.1:1/v1", "language.model=m"]
     named = config.model_copy(update={"language": config.language.model_copy(update={"base_url": "http://127.0.0.1:2/v1", "model": "m"})})
     out = console()
-    assert cli_evaluate.server_of_environment(named, out) == []
+    assert server_of_environment(named, out) == []
     told = out.export_text()  # what a user set last is not passed over in silence
     assert "CANOPY_LLM_BASE_URL (http://127.0.0.1:1/v1) is not used: params.yaml names http://127.0.0.1:2/v1; --set language.base_url=http://127.0.0.1:1/v1 changes that" in told
     assert "CANOPY_LLM_MODEL" not in told and "secret" not in told
@@ -117,20 +120,20 @@ def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str]
 
 def test_answers_are_shown_with_intervals_and_what_was_not_run_with_why(tmp_path: Path) -> None:
     root, out = write_answers(tmp_path, {"vanilla": [1.0, 0.0] * 10, "canopy": [1.0] * 20}), console()
-    assert cli_evaluate.show_answers(root, load_config(root / "params.yaml"), out) == 2
+    assert show_answers(root, load_config(root / "params.yaml"), out) == 2
     told = out.export_text()
     assert "tiny, unified corpus" in told and "50.0% [" in told and "+50.0 [" in told and "EM - vanilla's" in told
     assert "read by the word reader; no language model took part. As SQuAD." in told and "not run: ircot: needs a language model server" in told
     (root / "data" / "answers" / "tiny" / "systems.json").unlink()
     with pytest.raises(CanopyError, match="no answers that can be read"):
-        cli_evaluate.read_lines(root, load_config(root / "params.yaml"), "tiny")
+        read_lines(root, load_config(root / "params.yaml"), "tiny")
 
 
 def test_no_figure_is_cut_off_in_a_pipe_or_on_a_terminal(tmp_path: Path) -> None:
     """HotpotQA has four official measures; a system's name may be long."""
     root = write_answers(tmp_path, {"vanilla": [1.0, 0.0] * 10, "canopy-aggregate-all": [1.0] * 20}, ["em", "f1", "sp_f1", "joint_f1"])
     for out in (console(80), *(console(width, terminal=True) for width in (80, 120, 160, 240))):
-        cli_evaluate.show_answers(root, load_config(root / "params.yaml"), out)
+        show_answers(root, load_config(root / "params.yaml"), out)
         told = out.export_text()
         assert "\u2026" not in told and "canopy-aggregate-all" in told and (("sp f1" in told and "calls" in told) is (not out.is_terminal or out.width == 240))
 
@@ -209,7 +212,7 @@ def test_points_are_laid_side_by_side_on_the_same_questions_a_corpus_a_table(tmp
     page = written[0].read_text()
     assert "Table 9" in page and "little change" in page and "<svg" in page and "<script" not in page and "+25.0" in written[1].read_text()
     out = console(80, terminal=True)
-    out.print(cli_evaluate._values_side_by_side(tables[0]))
+    out.print(side_by_side(tables[0]))
     told = out.export_text()
     assert "\u2026" not in told and "EM, less" in told and "+25.0" in told and "25.0%" in told
     (folders[4] / "data" / "answers" / "tiny" / "systems.json").unlink()

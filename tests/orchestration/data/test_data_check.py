@@ -18,7 +18,7 @@ from orchestration.data import check as data_check
 from orchestration.data.check import Check, check_data
 from orchestration.data.fetch import SUMS, target_name
 
-HAND_MADE = Path(__file__).parents[1] / "data"
+HAND_MADE = Path(__file__).parents[2] / "data"
 FOLDERS = {"hotpotqa": "hotpotqa", "two_wiki": "two_wiki", "musique": "musique", "natural_questions": "natural_questions", "ott_qa": "ott-qa",
            "hybridqa": "hybridqa", "tat_qa": "tat-qa", "multimodalqa": "multimodalqa", "lvbench": "lvbench", "longvideobench": "longvideobench",
            "universalrag": "universalrag"}

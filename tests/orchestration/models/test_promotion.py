@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
-from orchestration.cli import models as cli_model
+from orchestration.cli.main import build_app
 from orchestration.models.promotion import PromotionError, Verdict, promote, rollback
 from orchestration.models.reevaluation import evaluate_again
 from orchestration.models.registration import register_candidate
@@ -180,8 +179,7 @@ def test_one_benchmark_may_not_be_lost_for_the_others(workspace: Path) -> None:
 
 def test_commands_tell_what_to_do(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANOPY_WORKSPACE", str(workspace))
-    app, run = typer.Typer(), CliRunner().invoke
-    cli_model.register(app)
+    app, run = build_app(), CliRunner().invoke
     for arguments in (["serve"], ["compress", "why?"], ["build"]):
         result = run(app, arguments)
         assert isinstance(result.exception, DataError) and "run `canopy promote`" in str(result.exception)

@@ -1,0 +1,122 @@
+"""The tables of `canopy evaluate`: systems side by side on each benchmark, and why others did not run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from canopy.config import CORPUS_SCOPES
+from canopy.errors import DataError
+from orchestration.cli.shared import print_whole, say, width_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from canopy.answers.summary import Line
+    from canopy.config import Config
+
+_LABELS = {"answer_in_evidence": "answer kept", "gold_recall": "gold kept", "em": "EM", "f1": "F1"}
+
+
+def show_answers(root: Path, config: Config, console: Console) -> int:
+    """Print a table for every benchmark and corpus scope, and what was not run and why.
+
+    Returns
+    -------
+    int
+        How many systems answered on some benchmark.
+    """
+    names: set[str] = set()
+    for benchmark in config.benchmarks:
+        lines, listing = read_lines(root, config, benchmark)
+        for scope in dict.fromkeys(x.corpus_scope for x in lines):
+            title = f"{benchmark}, {CORPUS_SCOPES[scope]}"
+            if scope == "own" and listing["own_is_unified"]:
+                say(console, f"{title}: it is all there is, so its figures are those of the unified corpus.")
+                continue
+            _print_fitting(console, title, [x for x in lines if x.corpus_scope == scope], listing["metric"]["primary"])
+        readers = ", ".join(r["label"] for r in listing["readers"])
+        how = "no language model took part" if listing["llm_free"] else "with a language model"
+        say(console, f"{benchmark}: read by {readers}; {how}. {listing['metric']['rules']}")
+        names |= {s["name"] for s in listing["systems"] if s["ran"]}
+        for system in listing["systems"]:
+            if not system["ran"]:
+                say(console, f"  not run: {system['name']}: {'; '.join(system['why_not'])}", "yellow")
+    return len(names)
+
+
+def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], dict[str, Any]]:
+    """Systems side by side on a benchmark, as the stage wrote them, and its systems.json.
+
+    Raises
+    ------
+    DataError
+        If the stage has not run.
+    """
+    import pyarrow.parquet as pq
+
+    from canopy.answers.summary import columns_read, compare_systems
+
+    folder = root / "data" / "answers" / benchmark
+    try:
+        listing = json.loads((folder / "systems.json").read_text("utf-8"))
+        primary = listing["metric"]["primary"]
+        rows = pq.read_table(folder / "answers.parquet", columns=columns_read(primary)).to_pylist()
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise DataError(f"{folder}: no answers that can be read ({type(e).__name__}); run `canopy evaluate`") from None
+    e = config.evaluation
+    lines = compare_systems(rows, primary, resamples=e.resamples, seed=config.answers.seeds[0], confidence=e.confidence)
+    return lines, listing
+
+
+def _print_fitting(console: Console, title: str, lines: Sequence[Line], primary: Sequence[str]) -> None:
+    """Print the whole table if there is room for it (always in a file or a pipe); otherwise a narrower one."""
+    table = _table(title, lines, primary, wide=True)
+    if console.is_terminal and width_of(table, console) > console.width:
+        table = _table(title, lines, primary, wide=False)
+    print_whole(console, table)
+
+
+def _table(title: str, lines: Sequence[Line], primary: Sequence[str], *, wide: bool) -> Table:
+    """Systems side by side.
+
+    The narrow table has intervals only at the first measure and the difference. Measures beyond the first two, calls
+    and rounds are left to the report.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Column, Table
+
+    from canopy.report.render import show, show_interval
+
+    several_readers = len({x.reader for x in lines}) > 1
+    reference = next((x.reference for x in lines if x.reference), "")
+    measures = [(m, "percent") for m in (*(primary if wide else primary[:2]), "gold_recall", "answer_in_evidence")]
+    measures += [("tokens", "count"), *((("calls", "number"), ("rounds", "number")) if wide else ())]
+
+    def joined(value: str, interval: str) -> str:
+        return f"{value}{' ' if wide else chr(10)}{interval}".strip().replace(", ", ",\u00a0")
+
+    def cell(line: Line, measure: str, kind: str) -> str:
+        with_interval = kind == "percent" and (wide or measure == primary[0])
+        value = line.values[measure]
+        return joined(show(value.estimate, kind), show_interval(value, kind) if with_interval else "")
+
+    def right(label: str) -> Column:
+        return Column(label, justify="right", no_wrap=wide, min_width=max(map(len, label.split())))
+
+    columns = [Column("reader", no_wrap=True)] if several_readers else []
+    columns += [Column("system", no_wrap=True), *(right(_LABELS.get(m, m.replace("_", " "))) for m, _ in measures)]
+    columns += [right(f"{_LABELS.get(primary[0], primary[0])} - {reference}'s")] if reference else []
+    table = Table(*columns, title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for line in lines:
+        cells = [line.reader] if several_readers else []
+        cells += [f"{line.system} {line.variant}".strip(), *(cell(line, m, kind) for m, kind in measures)]
+        if reference:
+            difference = line.difference
+            cells.append(joined(show(difference.estimate, "points"), show_interval(difference, "points"))
+                         if difference else "")
+        table.add_row(*cells)
+    return table
