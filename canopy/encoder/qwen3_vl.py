@@ -15,7 +15,6 @@ import numpy as np
 from canopy.digests import text_key, text_sha256
 from canopy.encoder.base import NodeRequest
 from canopy.encoder.checkpoint import checkpoint_digest, find_checkpoint, read_settings
-from canopy.encoder.kinds.qwen3_vl import Settings
 from canopy.encoder.memory import run_halving
 from canopy.encoder.pictures import FRAME_PIXELS, Folders
 from canopy.encoder.qwen3_vl_inputs import Content, Inputs, Unit, node_content
@@ -27,6 +26,7 @@ from canopy.encoder.qwen3_vl_model import (
     last_token_vectors,
     load_backbone,
 )
+from canopy.encoder.qwen3_vl_settings import Qwen3VLSettings
 from canopy.errors import DataError, DeviceError
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Qwen3VLEncoder:
 
     Parameters
     ----------
-    config : Settings
-        Settings of the kind ``qwen3_vl``.
+    config : Qwen3VLSettings
+        Which checkpoint, on which device, and what it is told.
     adapter : Path or None
         Folder with a PEFT adapter; None is f0.
     media : mapping, optional
@@ -83,7 +83,7 @@ class Qwen3VLEncoder:
     mode = "separate"
     pooling = "last token"
 
-    def __init__(self, config: Settings, adapter: Path | None = None, media: Folders | None = None) -> None:
+    def __init__(self, config: Qwen3VLSettings, adapter: Path | None = None, media: Folders | None = None) -> None:
         self.config, self.batch_tokens = config, config.batch_tokens
         self.folder = find_checkpoint(config.model, config.revision, config.allow_download)
         settings = read_settings(self.folder, "qwen3_vl")
