@@ -1,4 +1,4 @@
-"""A new stage is one module under canopy/stages and its entry in dvc.yaml: it runs, is an asset, and leaves the others alone."""
+"""A new stage is one module and its entry in dvc.yaml: it runs, is an asset, and leaves the other stages alone."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def python(checkout: Path, *arguments: str) -> str:
 @pytest.mark.slow
 def test_a_stage_is_a_module_and_its_entry_in_the_graph(checkout: Path, documents: Path, tmp_path: Path) -> None:
     workspace = tmp_path / "w"
-    place = ("--workspace", str(workspace))
-    printed = python(checkout, "-m", "assets.program", "run", "--data", str(documents), *place, "--select", "+word_counts")
+    select = ("--workspace", str(workspace), "--select", "+word_counts")
+    printed = python(checkout, "-m", "assets.program", "run", "--data", str(documents), *select)
     runs = [line.split()[1] for line in printed.splitlines() if line.startswith("> ")]
     assert runs == ["benchmark@tiny", "word_counts@tiny"], printed
 
@@ -99,11 +99,11 @@ def test_a_stage_is_a_module_and_its_entry_in_the_graph(checkout: Path, document
 
     nodes = json.loads(python(checkout, "-c", DESCRIBE, str(workspace)))
     assert nodes["word_counts"] == ["statistics", ["dvc", "json"], ["benchmark"]]
-    again = python(checkout, "-m", "assets.program", "run", *place, "--select", "+word_counts")
+    again = python(checkout, "-m", "assets.program", "run", *select)
     assert "Nothing to do" in again
 
     (checkout / "canopy" / "stages" / "word_counts.py").write_text(MODULE.lstrip() + "# a comment\n")
-    printed = python(checkout, "-m", "assets.program", "run", *place, "--select", "+word_counts")
+    printed = python(checkout, "-m", "assets.program", "run", *select)
     assert "> word_counts@tiny  code changed: canopy/stages/word_counts.py" in printed and "> benchmark" not in printed
 
 
