@@ -1,9 +1,10 @@
-"""What a folder holds of a benchmark's release, what is missing, and what an adapter makes of it."""
+"""Which files of a benchmark's release a folder holds, what is missing, and what the adapter makes of them."""
 
 from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +15,24 @@ from canopy.errors import DataError
 from canopy.ingest.sink import Sink
 from orchestration.data.fetch import read_sums, target_name
 
-QUICK_BYTES = 256 << 20
+QUICK_BYTES = 256 << 20  # records of smaller releases are read without being asked to
 CHANGED, NOT_PUBLISHED = "changed since it was fetched", "not the published file"
+_REASONS = 5  # reasons that are listed for each fate
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
-    """One file of a release: where it is (None: missing), its size in bytes (files in it, for a folder) and what its checksum says."""
+class FileCheck:
+    """One file of a release.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where it is; None if it is missing.
+    size : int
+        Bytes; for a folder, the number of files in it.
+    checksum : str
+        What its checksum shows, in words.
+    """
 
     file: ReleaseFile
     path: Path | None
@@ -28,17 +40,31 @@ class FoundFile:
     checksum: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why records were not simply mapped: their fate (fallback, waiting, quarantined), the reason, and how many."""
+
+    fate: str
+    text: str
+    count: int
+
+
 @dataclass(slots=True)
 class Check:
-    """What `check_data` found. ``counts`` and ``read_from`` are empty where the records were not read; ``trouble`` says why they cannot be."""
+    """What `check_data` found out.
+
+    ``lacking`` holds groups of roles of which one is needed and none is there. ``counts`` (records by fate),
+    ``read_from`` (records by file name), ``reasons`` and ``totals`` (items, questions, annotations) are empty if the
+    records were not read. ``trouble`` says why they cannot be read.
+    """
 
     release: Release
-    files: list[FoundFile]
+    files: list[FileCheck]
     lacking: list[tuple[str, ...]]
-    counts: dict[str, int] = field(default_factory=dict)
-    read_from: dict[str, int] = field(default_factory=dict)
-    reasons: list[tuple[str, str, int]] = field(default_factory=list)
-    found: dict[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    read_from: Mapping[str, int] = field(default_factory=dict)
+    reasons: list[Reason] = field(default_factory=list)
+    totals: Mapping[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     trouble: str = ""
 
@@ -59,7 +85,7 @@ def release_of(name: str) -> tuple[str, Release]:
     Raises
     ------
     DataError
-        Where no adapter reads it, or it has no official release (the native format, the starter benchmark).
+        If no adapter reads it, or it has no official release (the native format, the starter benchmark).
     """
     adapter = adapter_for(name)
     release = getattr(load_adapter(adapter), "RELEASE", None) if adapter else None
@@ -75,47 +101,52 @@ def check_data(name: str, folder: Path, read: bool | None = None) -> Check:
     Parameters
     ----------
     read : bool or None
-        Whether to read the records and count their fates, writing nothing; None reads where the files are small (256 MiB).
+        Whether to read the records and count their fates, writing nothing. None reads them if the files are small
+        (256 MiB together).
 
     Raises
     ------
     DataError
-        Where the folder does not exist.
+        If the folder does not exist.
     """
     adapter, release = release_of(name)
     by_role = find_files(folder, release)
     sums = read_sums(folder)
-    files = []
+    files: list[FileCheck] = []
     for file in release.files:
         paths = by_role[file.role]
-        if not paths:
-            files.append(FoundFile(file, None))
-        files += [FoundFile(file, p, _size(p), _checksum(file, p, sums)) for p in paths]
+        files += [FileCheck(file, p, _size(p), _checksum(file, p, sums)) for p in paths] or [FileCheck(file, None)]
     lacking = [group for group in release.needs if not any(by_role[r] for r in group)]
     check = Check(release, files, lacking)
-    if check.usable and (read or (read is None and sum(f.size for f in files if f.path and f.path.is_file()) <= QUICK_BYTES)):
-        with tempfile.TemporaryDirectory() as scratch:
-            sink = Sink(name, Path(scratch))
-            try:
-                load_adapter(adapter).read(folder, sink)
-            except DataError as e:
-                check.trouble = str(e)
-                return check
-        check.counts = {k: sink.counts[k] for k in ("read", "mapped", "fallback", "waiting", "quarantined")}
-        check.read_from = dict(sink.read_from)
-        waiting, bad = (Counter(r["reason"] for r in rows) for rows in (sink.waiting, sink.quarantine))
-        check.reasons = [(kind, reason, n) for kind, counted in (("fallback", sink.fallbacks), ("waiting", waiting), ("quarantined", bad))
-                         for reason, n in counted.most_common(5)]
-        check.found = {"items": len(sink.items), "questions": len(sink.questions), "annotations": len(sink.annotations)}
-        check.notes = list(sink.notes)
+    total_bytes = sum(f.size for f in files if f.path and f.path.is_file())
+    if check.usable and (read or (read is None and total_bytes <= QUICK_BYTES)):
+        _read_records(check, name, adapter, folder)
     return check
+
+
+def _read_records(check: Check, name: str, adapter: str, folder: Path) -> None:
+    """Let the adapter read the records into a folder that is thrown away, and note their fates."""
+    with tempfile.TemporaryDirectory() as scratch:
+        sink = Sink(name, Path(scratch))
+        try:
+            load_adapter(adapter).read(folder, sink)
+        except DataError as e:
+            check.trouble = str(e)
+            return
+    check.counts = {k: sink.counts[k] for k in ("read", "mapped", "fallback", "waiting", "quarantined")}
+    check.read_from = dict(sink.read_from)
+    waiting, quarantined = (Counter(r["reason"] for r in rows) for rows in (sink.waiting, sink.quarantine))
+    by_fate = (("fallback", sink.fallbacks), ("waiting", waiting), ("quarantined", quarantined))
+    check.reasons = [Reason(fate, text, n) for fate, reasons in by_fate for text, n in reasons.most_common(_REASONS)]
+    check.totals = {"items": len(sink.items), "questions": len(sink.questions), "annotations": len(sink.annotations)}
+    check.notes = list(sink.notes)
 
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else sum(1 for p in path.rglob("*") if p.is_file())
 
 
-def _checksum(file: ReleaseFile, path: Path, sums: dict[str, str]) -> str:
+def _checksum(file: ReleaseFile, path: Path, sums: Mapping[str, str]) -> str:
     known = file.sha256 or (sums.get(target_name(file), "") if file.url else "")
     if not known or not path.is_file():
         return "none known"

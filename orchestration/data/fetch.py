@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import requests
+
 from canopy.atomic import write_bytes
 from canopy.benchmarks.reading.release import Release, ReleaseFile
 from canopy.digests import file_sha256
@@ -20,9 +22,14 @@ _CHUNK = 1 << 20
 
 
 def target_name(file: ReleaseFile) -> str:
-    """Where below the benchmark's folder a file is put: its published name where that is exact, else the name in its address."""
-    exact = file.patterns[0]
-    return exact if not any(c in exact for c in "*?[") and not exact.endswith("/") else unquote(urlsplit(file.url).path).rsplit("/", 1)[-1]
+    """Where below the benchmark's folder a file is put: its published name, or the name in its address.
+
+    The published name counts if it is exact, neither a pattern nor a folder.
+    """
+    name = file.patterns[0]
+    if any(c in name for c in "*?[") or name.endswith("/"):
+        return unquote(urlsplit(file.url).path).rsplit("/", 1)[-1]
+    return name
 
 
 def downloadable(release: Release, only: tuple[str, ...] = ()) -> list[ReleaseFile]:
@@ -31,7 +38,7 @@ def downloadable(release: Release, only: tuple[str, ...] = ()) -> list[ReleaseFi
     Raises
     ------
     DataError
-        Where a role is unknown, or has no official address.
+        If a role is unknown, or has no official address.
     """
     roles = {f.role: f for f in release.files}
     for role in only:
@@ -48,20 +55,24 @@ def read_sums(folder: Path) -> dict[str, str]:
         lines = (folder / SUMS).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
-    return {name.strip().lstrip("*"): digest for digest, _, name in (line.partition(" ") for line in lines) if name.strip()}
+    pairs = (line.partition(" ") for line in lines)
+    return {name.strip().lstrip("*"): digest for digest, _, name in pairs if name.strip()}
 
 
-def fetch_file(file: ReleaseFile, folder: Path, advance: Callable[[int, int], None] = lambda done, total: None,
+def fetch_file(file: ReleaseFile, folder: Path, advance: Callable[[int, int], None] = lambda count, total: None,
                wait: Callable[[float], None] = time.sleep) -> tuple[Path, str]:
     """Bring one file into a folder.
 
-    What a broken connection left stands beside it as ``NAME.part`` and is continued, if the server still has the same version. The
-    checksum is the published one where there is one, else the one noted in ``SHA256SUMS`` at the first download.
+    What a broken connection left lies beside it as ``NAME.part`` and is continued, if the server still has the same
+    version. The checksum is the published one if there is one, otherwise the one noted in ``SHA256SUMS`` at the first
+    download.
 
     Parameters
     ----------
     advance : callable
-        Called with (bytes so far, bytes in all; 0 where the server does not say).
+        Called with (bytes so far, bytes in all; 0 if the server does not say).
+    wait : callable
+        Called with the seconds to wait before another try.
 
     Returns
     -------
@@ -71,75 +82,99 @@ def fetch_file(file: ReleaseFile, folder: Path, advance: Callable[[int, int], No
     Raises
     ------
     DataError
-        Where the server refuses, the connection fails four times, or the checksum is another.
+        If the server refuses, the connection fails four times, or the checksum is another.
     """
-    import requests
-
     path = folder / target_name(file)
-    known = file.sha256 or read_sums(folder).get(target_name(file), "")
     if path.is_file():
-        if not known or file_sha256(path) == known:
-            return path, "kept"
-        raise DataError(f"{path}: its sha256 is not {known[:12]}... as {'published' if file.sha256 else 'noted in ' + SUMS}; move it away and fetch again")
+        _check_present(file, path, folder)
+        return path, "kept"
     path.parent.mkdir(parents=True, exist_ok=True)
     part, mark = path.with_name(path.name + ".part"), path.with_name(path.name + ".part.json")
+    _download(file.url, part, mark, advance, wait)
+    digest = file_sha256(part)
+    if file.sha256 and digest != file.sha256:
+        part.unlink()
+        mark.unlink(missing_ok=True)
+        raise DataError(f"{file.url}: the download has sha256 {digest[:12]}..., published is {file.sha256[:12]}...; it "
+                        "was thrown away")
+    os.replace(part, path)
+    mark.unlink(missing_ok=True)
+    sums = {**read_sums(folder), target_name(file): digest}
+    write_bytes(folder / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode())
+    return path, "fetched"
+
+
+def _check_present(file: ReleaseFile, path: Path, folder: Path) -> None:
+    """Check a file that is there already against its known checksum, if there is one."""
+    known = file.sha256 or read_sums(folder).get(target_name(file), "")
+    if known and file_sha256(path) != known:
+        source = "published" if file.sha256 else f"noted in {SUMS}"
+        raise DataError(f"{path}: its sha256 is not {known[:12]}... as {source}; move it away and fetch again")
+
+
+def _download(url: str, part: Path, mark: Path, advance: Callable[[int, int], None],
+              wait: Callable[[float], None]) -> None:
+    """Fetch until ``part`` is whole, in at most four tries."""
     trouble = ""
     for attempt in range(TRIES):
         if attempt:
             wait(2.0 ** attempt)
         try:
-            if _continue(requests, file.url, part, mark, advance):
-                break
+            if _continue(url, part, mark, advance):
+                return
             trouble = "the server ended the connection early"
         except requests.RequestException as e:
             trouble = str(e)
-    else:
-        raise DataError(f"{file.url}: could not be fetched: {trouble}; what came is kept in {part.name}, run the command again to go on")
-    found = file_sha256(part)
-    if file.sha256 and found != file.sha256:
-        part.unlink()
-        mark.unlink(missing_ok=True)
-        raise DataError(f"{file.url}: what came has sha256 {found[:12]}..., published is {file.sha256[:12]}...; it was thrown away")
-    os.replace(part, path)
-    mark.unlink(missing_ok=True)
-    sums = {**read_sums(folder), target_name(file): found}
-    write_bytes(folder / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode())
-    return path, "fetched"
+    raise DataError(f"{url}: could not be fetched: {trouble}; the part that arrived is kept in {part.name}, run the "
+                    "command again to go on")
 
 
-def _continue(requests: object, url: str, part: Path, mark: Path, advance: Callable[[int, int], None]) -> bool:
+def _continue(url: str, part: Path, mark: Path, advance: Callable[[int, int], None]) -> bool:
     """One request, from where the last one broke off; whether the file is now whole."""
-    have, version = _held(part, mark)
-    headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={have}-", "If-Range": version} if have else {})}
-    with requests.get(url, headers=headers, stream=True, timeout=(10, 60)) as answer:  # type: ignore[attr-defined]
-        if answer.status_code == 416:
+    size, version = _partial(part, mark)
+    headers = {"Accept-Encoding": "identity"}
+    if size:
+        headers |= {"Range": f"bytes={size}-", "If-Range": version}
+    with requests.get(url, headers=headers, stream=True, timeout=(10, 60)) as response:
+        if response.status_code == 416:  # the part does not fit the file: begin anew
             part.unlink(missing_ok=True)
             return False
-        if answer.status_code in (408, 429) or answer.status_code >= 500:
-            raise requests.ConnectionError(f"the server answered {answer.status_code}")  # type: ignore[attr-defined]
-        if answer.status_code not in (200, 206):
-            raise DataError(f"{url}: the server answered {answer.status_code} {answer.reason}; the file may have moved: see the benchmark's home page")
-        if answer.status_code == 200:
-            have = 0
-        told = answer.headers.get("Content-Length", "")
-        total = have + int(told) if told.isdigit() else 0
-        tag = answer.headers.get("ETag", "")
-        # A weak tag does not promise the same bytes, so that nothing is continued under it.
-        write_bytes(mark, json.dumps({"url": url, "version": "" if tag.startswith("W/") else tag or answer.headers.get("Last-Modified", "")}).encode())
-        with open(part, "r+b" if have else "wb") as f:
-            f.seek(have)
+        _check_status(url, response)
+        if response.status_code == 200:
+            size = 0
+        length = response.headers.get("Content-Length", "")
+        total = size + int(length) if length.isdigit() else 0
+        write_bytes(mark, json.dumps({"url": url, "version": _version(response)}).encode())
+        with open(part, "r+b" if size else "wb") as f:
+            f.seek(size)
             f.truncate()
-            for chunk in answer.iter_content(_CHUNK):
+            for chunk in response.iter_content(_CHUNK):
                 f.write(chunk)
-                have += len(chunk)
-                advance(have, total)
+                size += len(chunk)
+                advance(size, total)
             f.flush()
             os.fsync(f.fileno())
-    return not total or have == total
+    return not total or size == total
 
 
-def _held(part: Path, mark: Path) -> tuple[int, str]:
-    """How much of a file there is, and of which version; nothing where the version is not known."""
+def _check_status(url: str, response: requests.Response) -> None:
+    """Refuse anything but content: for another try if the server is busy, otherwise for good."""
+    code = response.status_code
+    if code in (408, 429) or code >= 500:
+        raise requests.ConnectionError(f"the server answered {code}")
+    if code not in (200, 206):
+        raise DataError(f"{url}: the server answered {code} {response.reason}; the file may have moved: see the "
+                        "benchmark's home page")
+
+
+def _version(response: requests.Response) -> str:
+    """What names the file's version; empty for a weak tag, which does not promise the same bytes."""
+    tag = response.headers.get("ETag", "")
+    return "" if tag.startswith("W/") else tag or response.headers.get("Last-Modified", "")
+
+
+def _partial(part: Path, mark: Path) -> tuple[int, str]:
+    """How many bytes of a file there are, and of which version; (0, "") if the version is not known."""
     try:
         version = str(json.loads(mark.read_bytes())["version"])
         return (part.stat().st_size, version) if version else (0, "")
