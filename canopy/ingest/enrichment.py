@@ -96,7 +96,7 @@ class _Looker:
         return self._image(item, path) if item.modality == "image" else self._video(item, path)
 
     def _found(self, item: Item, asked: str, find: Any) -> Any:
-        return self.cache.get(item.media_sha256, f"{asked} {_FORMAT}", find)
+        return self.cache.get_or_compute(item.media_sha256, f"{asked} {_FORMAT}", find)
 
     def _image(self, item: Item, path: Path) -> Item:
         opened = functools.cache(lambda: open_image(path))
