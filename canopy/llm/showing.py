@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -61,17 +62,34 @@ def _part(uri: str) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": uri}}
 
 
-@lru_cache(maxsize=512)
 def encode_image(path: str) -> str:
-    """An image file as a data URI of a JPEG of at most `PIXELS` pixels; raises MediaError where it cannot be decoded."""
+    """An image file as a data URI of a JPEG of at most `PIXELS` pixels. Raises MediaError if it cannot be decoded."""
+    return _encode_image(path, _file_state(path))
+
+
+def encode_frames(path: str, times: tuple[float, ...]) -> tuple[tuple[tuple[float, str], ...], int]:
+    """Frames of a video as (requested time, data URI), and the number of missing ones. Raises MediaError if all are missing."""
+    return _encode_frames(path, _file_state(path), times)
+
+
+def _file_state(path: str) -> tuple[int, ...]:
+    """What changes when a file is replaced or edited: inode, size and times. Part of a cache key; empty if there is no file."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return ()
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+
+
+@lru_cache(maxsize=512)
+def _encode_image(path: str, state: tuple[int, ...]) -> str:
     from canopy.media.images import open_image
 
     return encode_jpeg(open_image(Path(path)))
 
 
 @lru_cache(maxsize=64)
-def encode_frames(path: str, times: tuple[float, ...]) -> tuple[tuple[tuple[float, str], ...], int]:
-    """Frames of a video as (time asked for, data URI), and how many could not be had; raises MediaError where none can."""
+def _encode_frames(path: str, state: tuple[int, ...], times: tuple[float, ...]) -> tuple[tuple[tuple[float, str], ...], int]:
     from canopy.media.videos import iterate_frames
 
     frames = tuple((f.asked, encode_jpeg(f.image)) for f in iterate_frames(Path(path), times, max_side=1280))
