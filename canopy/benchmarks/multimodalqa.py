@@ -20,7 +20,7 @@ from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
 from canopy.ingest.fields import occurrences, text_of
 from canopy.ingest.files import iterate_jsonl
-from canopy.ingest.native import table_cells
+from canopy.ingest.tables import table_cells
 from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
 

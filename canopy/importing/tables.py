@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from canopy.importing.blocks import TableBlock, one_line
-from canopy.ingest.native import MAX_CELLS
+from canopy.ingest.tables import MAX_CELLS
 from canopy.ingest.sink import Unusable
 
 _NUMBER = re.compile(r"[\s$€£¥%()+\-−–.,'’\d/:]*\d[\s$€£¥%()+\-−–.,'’\d/:]*(?:[eE][+-]?\d+)?")

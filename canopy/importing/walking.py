@@ -16,9 +16,9 @@ from canopy.errors import DataError
 
 MANIFEST = "import.json"
 # Raised whenever other items come out of the same files.
-RULES = 1
+RULES = 2
 _LIBRARIES = ("beautifulsoup4", "charset-normalizer", "lxml", "markdown-it-py", "openpyxl", "pdfplumber", "pdfminer.six", "pypdfium2",
-              "python-docx", "sentencex", "av", "pillow")
+              "pysubs2", "python-docx", "sentencex", "av", "pillow")
 _OURS = frozenset({"items.jsonl", "questions.jsonl", "quarantine.jsonl", MANIFEST, "media"})
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 

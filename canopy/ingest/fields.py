@@ -1,25 +1,51 @@
-"""Fields of a record: checked strings, stable item ids, and where a string occurs in a text."""
+"""Fields of a record: checked strings and seconds, stable item ids, and where a string occurs in a text."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any
 
 from canopy.digests import text_sha256
-from canopy.ingest.sink import Unusable, refuse_surrogates
+from canopy.ingest.sink import Unusable
+
+MAX_NUMBER = 1e7
+SHOWN_CHARS = 80
 
 
-def text_of(value: Any, what: str, *, empty: bool = False) -> str:
-    """A string field; Unusable where it is something else, or empty when it must not be."""
+def text_of(value: object, field: str, *, empty: bool = False) -> str:
+    """A string field. Unusable if it is something else, holds what UTF-8 cannot, or is empty when it must not be."""
     if not isinstance(value, str):
-        raise Unusable(f"{what} must be a string, not {type(value).__name__}")
+        raise Unusable(f"{field} must be a string, not {type(value).__name__}")
     if not empty and not value.strip():
-        raise Unusable(f"{what} is empty")
+        raise Unusable(f"{field} is empty")
     if "\x00" in value:
-        raise Unusable(f"{what} holds a NUL character")
-    refuse_surrogates(value)
+        raise Unusable(f"{field} holds a NUL character")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Unusable(f"{field} holds a lone surrogate: it cannot be written as UTF-8") from None
     return value
+
+
+def number_of(value: object, field: str, kind: str = "a number") -> float:
+    """A finite number. Unusable if it is something else, or of more than `MAX_NUMBER`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= MAX_NUMBER:
+        raise Unusable(f"{field} must be {kind}, not {shorten(value)}")
+    return float(value)
+
+
+def seconds_of(value: object, field: str) -> float:
+    """A finite number of seconds. Unusable if it is something else."""
+    return number_of(value, field, "a number of seconds")
+
+
+def shorten(value: object) -> str:
+    """A value as error messages show it: short, and only the type of a list, an object or a number that is too long."""
+    try:
+        shown = repr(value) if value is None or isinstance(value, (str, int, float)) else type(value).__name__
+    except ValueError:  # an integer of thousands of digits
+        return type(value).__name__
+    return shown if len(shown) <= SHOWN_CHARS else shown[:SHOWN_CHARS] + "..."
 
 
 def item_id(benchmark: str, name: str, *content: str) -> str:
@@ -31,14 +57,18 @@ def item_id(benchmark: str, name: str, *content: str) -> str:
 
 
 def occurrences(needle: str, text: str) -> list[tuple[int, int]]:
-    """Character spans of ``needle`` in ``text``: exact, else ignoring case, else ignoring white space too; whole words only."""
+    """Character spans of ``needle`` in ``text``, whole words only.
+
+    Exact ones; otherwise those that differ in case; otherwise those that differ in white space too.
+    """
     words = needle.split()
     if not words:
         return []
-    edge_a, edge_b = (r"(?<!\w)" if words[0][0].isalnum() else ""), (r"(?!\w)" if words[-1][-1].isalnum() else "")
-    loose = r"\s*".join(re.escape(w) for w in words)
-    for pattern, flags in ((re.escape(needle.strip()), 0), (re.escape(needle.strip()), re.IGNORECASE), (loose, re.IGNORECASE)):
-        found = [m.span() for m in re.finditer(edge_a + pattern + edge_b, text, flags)]
-        if found:
-            return found
+    start = r"(?<!\w)" if words[0][0].isalnum() else ""
+    end = r"(?!\w)" if words[-1][-1].isalnum() else ""
+    exact, loose = re.escape(needle.strip()), r"\s*".join(re.escape(w) for w in words)
+    for pattern, flags in ((exact, 0), (exact, re.IGNORECASE), (loose, re.IGNORECASE)):
+        spans = [m.span() for m in re.finditer(start + pattern + end, text, flags)]
+        if spans:
+            return spans
     return []

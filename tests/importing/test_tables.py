@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canopy.importing.tables import Cell, expand_spans, is_number, looks_like_header, normalise_table
-from canopy.ingest.native import table_cells
+from canopy.ingest.tables import table_cells
 from canopy.ingest.sink import Unusable
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from little_films import write_film
 from PIL import Image
 
 from canopy.benchmarks.registry import load_adapter
@@ -14,12 +13,12 @@ from canopy.config import Config
 from canopy.errors import CanopyError, DataError
 from canopy.ingest.native import read
 from canopy.ingest.sink import Sink
-from canopy.ingest.subtitles import parse_cues
 from canopy.items import read_annotations, read_items, read_questions
 from canopy.paths import Paths
 from canopy.stages.base import NullTracker
 from canopy.stages.benchmark import run
 from canopy.validation.checker import RuleValidator
+from tests.benchmarks.little_films import write_film
 
 VTT = """WEBVTT
 
@@ -273,8 +272,3 @@ def test_any_field_may_hold_anything(tmp_path_factory, item, question, data):
     except CanopyError:
         return
     assert sink.counts["read"] == 9
-
-
-def test_subrip_and_odd_cues():
-    cues = parse_cues("1\r\n00:00:01,5 --> 00:00:02,25\r\nHello <i>there</i>\r\n\r\n2\r\n01:00:00,000 --> 00:59:00,000\r\nbackwards\r\n\r\n3\r\n00:00:00,000 --> 00:00:00,500\r\n\r\n")
-    assert [(c.start, c.end, c.text) for c in cues] == [(1.5, 2.25, "Hello there")]
