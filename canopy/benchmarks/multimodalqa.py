@@ -20,8 +20,8 @@ from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
 from canopy.ingest.fields import occurrences, text_of
 from canopy.ingest.files import iterate_jsonl
-from canopy.ingest.tables import table_cells
 from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
+from canopy.ingest.tables import table_cells
 from canopy.items import Annotation, Item, Question
 
 _AT = "https://github.com/allenai/multimodalqa/raw/master/dataset"

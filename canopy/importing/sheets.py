@@ -16,8 +16,8 @@ from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Block, Document, TableBlock, one_line
 from canopy.importing.decoding import find_encoding
 from canopy.importing.tables import is_number, looks_like_header
-from canopy.ingest.tables import MAX_CELLS
 from canopy.ingest.sink import Unusable
+from canopy.ingest.tables import MAX_CELLS
 
 _LOOK_AHEAD = 50
 _MAX_LINE = 16 << 20

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from canopy.importing.blocks import TableBlock, one_line
-from canopy.ingest.tables import MAX_CELLS
 from canopy.ingest.sink import Unusable
+from canopy.ingest.tables import MAX_CELLS
 
 _NUMBER = re.compile(r"[\s$€£¥%()+\-−–.,'’\d/:]*\d[\s$€£¥%()+\-−–.,'’\d/:]*(?:[eE][+-]?\d+)?")
 _YEAR = re.compile(r"(?:18|19|20|21)\d\d")

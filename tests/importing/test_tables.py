@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canopy.importing.tables import Cell, expand_spans, is_number, looks_like_header, normalise_table
-from canopy.ingest.tables import table_cells
 from canopy.ingest.sink import Unusable
+from canopy.ingest.tables import table_cells
 
 
 def test_spans_say_the_same_in_every_place():
