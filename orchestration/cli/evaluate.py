@@ -70,8 +70,8 @@ def evaluate(
     from orchestration.cli.answers_table import show_answers
     from orchestration.cli.seconds_table import show_seconds
     from orchestration.cli.system_listing import show_systems
+    from orchestration.pipeline.params_file import set_params
     from orchestration.pipeline.rerun import rerun
-    from orchestration.pipeline.workspace import set_params
 
     names = [n for n in split_names([systems]) if n != "all"]
     find_systems(names)

@@ -64,8 +64,8 @@ def run(
     root = workspace_of(data, split_names([benchmarks]), workspace)
     from rich.console import Console
 
+    from orchestration.pipeline.params_file import set_params
     from orchestration.pipeline.rerun import rerun
-    from orchestration.pipeline.workspace import set_params
 
     console = Console()
     set_params(root, read_assignments(params, assign))

@@ -78,7 +78,7 @@ def split_names(lists: Sequence[str]) -> list[str]:
 
 def read_assignments(params: Sequence[Path] | None, assign: Sequence[str] | None) -> list[str]:
     """The parameters that ``--params`` and ``--set`` name, in the order in which they are written."""
-    from orchestration.pipeline.workspace import read_overlay
+    from orchestration.pipeline.params_file import read_overlay
 
     return [*(pair for file in params or () for pair in read_overlay(file)), *(assign or ())]
 
@@ -101,7 +101,8 @@ def workspace_of(data: Path | None, names: Sequence[str], option: Path | None) -
         If benchmarks are named without their folder, or the folder holds none.
     """
     from canopy.config import load_config
-    from orchestration.pipeline.workspace import benchmarks_at, make_workspace, select_workspace, workspace_for
+    from orchestration.pipeline.data_options import benchmarks_at, workspace_for
+    from orchestration.pipeline.workspace import make_workspace, select_workspace
 
     if data is None and not names:
         return select_workspace(option)

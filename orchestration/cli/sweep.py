@@ -49,7 +49,8 @@ def sweep(
     from canopy.pipelines.base import find_systems
     from orchestration.cli.evaluate import server_of_environment
     from orchestration.pipeline.parameter_sweep import compare, plan_points, run_points, write_comparison
-    from orchestration.pipeline.workspace import select_workspace, set_params
+    from orchestration.pipeline.params_file import set_params
+    from orchestration.pipeline.workspace import select_workspace
 
     names = [n for n in split_names([systems]) if n != "all"]
     find_systems(names)

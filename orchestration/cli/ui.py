@@ -94,7 +94,7 @@ def running(workspace: Path, orchestrator: Orchestrator, dagster_port: int = 300
     CanopyError
         If other UIs are at work in this workspace, or one does not answer in two minutes.
     """
-    from orchestration.pipeline.workspace import locked
+    from orchestration.pipeline.locks import locked
 
     with locked(workspace, "ui", by="`canopy ui`"):
         _settle(workspace, orchestrator)

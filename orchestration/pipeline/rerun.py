@@ -14,8 +14,8 @@ from rich.markup import escape
 from canopy.errors import CanopyError, DataError
 from orchestration.pipeline.history import History, Orchestrator
 from orchestration.pipeline.lineage import shorten
+from orchestration.pipeline.locks import locked
 from orchestration.pipeline.status import Task, View, look, look_at_code
-from orchestration.pipeline.workspace import locked
 
 _MOST_TIMES = 3  # runs of one task in one rerun: raw files may change once while it goes on, not for ever
 

@@ -27,7 +27,8 @@ from orchestration.pipeline.dvc_graph import (
     remember_listings,
 )
 from orchestration.pipeline.lineage import Snapshot, changed_files, explain, explain_outs
-from orchestration.pipeline.workspace import locked, prune
+from orchestration.pipeline.locks import locked
+from orchestration.pipeline.workspace import prune
 
 
 @dataclass(frozen=True, slots=True)

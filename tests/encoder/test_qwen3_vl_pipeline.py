@@ -17,7 +17,7 @@ from canopy.paths import Paths
 from canopy.stages.base import NullTracker
 from canopy.stages.registry import PER_BENCHMARK, load_stage
 from canopy.validation.checker import RuleValidator
-from orchestration.pipeline.workspace import read_overlay, set_params
+from orchestration.pipeline.params_file import read_overlay, set_params
 from tests.encoder.conftest import write_media
 from tests.stage_order import stages_in_order
 from tests.tiny_qwen3_vl import tiny_config

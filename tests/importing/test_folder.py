@@ -18,7 +18,7 @@ from canopy.importing.media import find_subtitles, name_words
 from canopy.ingest.native import read
 from canopy.ingest.sink import Sink
 from orchestration.cli.import_documents import register
-from orchestration.pipeline.workspace import benchmarks_at
+from orchestration.pipeline.data_options import benchmarks_at
 from tests.importing.samples import PROSE, lines, pdf, picture
 
 

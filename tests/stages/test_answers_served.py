@@ -19,7 +19,8 @@ from canopy.llm.cache import request_key
 from canopy.llm.prompting import load_prompt
 from canopy.pipelines.base import all_systems
 from canopy.pipelines.ircot import MAX_STEPS
-from orchestration.pipeline.workspace import make_workspace, set_params
+from orchestration.pipeline.params_file import set_params
+from orchestration.pipeline.workspace import make_workspace
 from tests.answer_workspace import BENCHMARK, QUESTIONS, copy_answer_workspace, make_answer_workspace, outputs, table
 from tests.llm.scripted_server import Request, ScriptedServer, prompt_of, sources_of, words_of
 from tests.tiny_model import ITEMS

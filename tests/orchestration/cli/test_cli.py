@@ -111,7 +111,8 @@ def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None
     from canopy.errors import CanopyError
     from orchestration.cli.ui import running
     from orchestration.machine.loopback import open_local
-    from orchestration.pipeline.workspace import benchmarks_at, make_workspace
+    from orchestration.pipeline.data_options import benchmarks_at
+    from orchestration.pipeline.workspace import make_workspace
 
     folder, dagster = make_workspace(tmp_path / "work", benchmarks_at(documents, [])), DagsterOrchestrator()
     with running(folder, dagster, 23000, 25000) as addresses:

@@ -24,8 +24,9 @@ from orchestration.cli.evaluate import register, server_of_environment
 from orchestration.cli.seconds_table import show_seconds, show_time
 from orchestration.cli.sweep import side_by_side
 from orchestration.cli.system_listing import show_systems
-from orchestration.pipeline.parameter_sweep import Point, compare, plan_points, run_points, write_comparison
-from orchestration.pipeline.workspace import set_params
+from orchestration.pipeline.parameter_sweep import compare, plan_points, run_points, write_comparison
+from orchestration.pipeline.params_file import set_params
+from orchestration.pipeline.sweep_point import Point
 from tests.llm.scripted_server import ScriptedServer
 from tests.orchestration.project import ROOT
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from canopy.errors import CanopyError
-from orchestration.cli import demo
+from orchestration.cli import bento_trial
 from orchestration.machine import doctor
 from orchestration.machine.environment import cpu_quota, prepare_environment
 from orchestration.machine.loopback import open_local
 from orchestration.machine.processes import identity, is_alive
 from orchestration.pipeline import stage
-from orchestration.pipeline.workspace import locked
+from orchestration.pipeline.locks import locked
 from tests.orchestration.project import ROOT, Project
 
 
@@ -52,9 +52,9 @@ def test_no_proxy_stands_before_this_machine(address: str, monkeypatch: pytest.M
     monkeypatch.delenv("NO_PROXY", raising=False)
     with open_local(address, timeout=5) as answer:
         assert answer.read() == b"here"
-    assert demo._ready(address)
+    assert bento_trial._ready(address)
     with pytest.raises(CanopyError, match="/compress: HTTP Error 501"):
-        demo.ask(address, "why?")
+        bento_trial.ask(address, "why?")
 
 
 PARENT = """

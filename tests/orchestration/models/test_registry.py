@@ -140,7 +140,7 @@ def test_a_benchmark_without_anything_to_measure_is_left_out(workspace: Path) ->
     from canopy.gold.fragments import GOLD_SCHEMA
     from canopy.gold.split import SPLIT_SCHEMA
     from canopy.items import write_table
-    from orchestration.pipeline.workspace import set_params
+    from orchestration.pipeline.params_file import set_params
 
     set_params(workspace, ["benchmarks.waiting.adapter=native", "benchmarks.waiting.path=raw"])
     for name, schema in (("gold", GOLD_SCHEMA), ("splits", SPLIT_SCHEMA)):

@@ -14,9 +14,10 @@ from rich.console import Console
 
 from assets.orchestrator import DagsterOrchestrator
 from assets.resources import open_instance
+from orchestration.pipeline.params_file import set_params
 from orchestration.pipeline.rerun import rerun
 from orchestration.pipeline.status import differences, look
-from orchestration.pipeline.workspace import make_workspace, set_params
+from orchestration.pipeline.workspace import make_workspace
 from tests.orchestration.project import ROOT
 
 pytestmark = pytest.mark.slow
