@@ -27,11 +27,11 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from canopy.bundle.manifest import ADAPTER, CORPUS, Manifest
 from canopy.corpus.reader import Corpus
 from orchestration.machine.environment import prepare_environment
 from orchestration.models.deployment import bundle_of, resolve_version, serve_command, service_environment
 from orchestration.pipeline.workspace import select_workspace
-from serving.bundle import ADAPTER, CORPUS, Manifest
 
 SETTINGS = [(2, 20_000), (8, 20_000), (16, 20_000), (64, 20_000), (16, 100)]
 LOADS = (1, 8, 32)

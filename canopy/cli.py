@@ -1,12 +1,87 @@
-"""The library's command: compresses files; where the pipeline of a checkout is installed, its program takes over."""
+"""The library's command, which compresses files; if the pipeline of a checkout is installed, its program takes over."""
 
 from __future__ import annotations
 
+import argparse
+import sys
+from collections.abc import Sequence
 from importlib.metadata import entry_points
+from pathlib import Path
+
+from canopy import __version__
+from canopy.errors import CanopyError
+
+# The entry point of the pipeline's program, in orchestration/pyproject.toml.
+PROGRAM = "canopy.program"
 
 
 def main() -> None:
-    """Run the pipeline's program where one is installed, otherwise the library's own command."""
-    for program in entry_points(group="canopy.program"):
+    """Run the pipeline's program if one is installed, otherwise the library's own command."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"canopy {__version__}")
+        return
+    for program in entry_points(group=PROGRAM):
         program.load()()
         return
+    raise SystemExit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the library's command; returns its exit code, 1 after an error that the user can act on."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not options.command:
+        parser.print_help()
+        return 0
+    try:
+        compress_files(options.question, options.files, model=options.model, rule=options.rule, margin=options.margin,
+                       as_json=options.json)
+    except CanopyError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def compress_files(question: str, files: Sequence[Path], *, model: Path | None = None, rule: str = "parent",
+                   margin: float | None = None, branching: int | None = None, as_json: bool = False) -> None:
+    """Compress files for a question and print what is kept.
+
+    Raises
+    ------
+    DataError
+        If a file, the question or the model cannot be used.
+    """
+    from canopy.compression.compressor import Compressor
+    from canopy.compression.files import read_files
+    from canopy.compression.printing import to_json, to_lines
+
+    items, notes = read_files(files)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    compressor = Compressor.load(model)
+    compression = compressor.compress(question, items, rule=rule, margin=margin, branching=branching)
+    name = compressor.model.name
+    sys.stdout.write("\n".join([to_json(compression, name)] if as_json else to_lines(compression, name)) + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="canopy", description=(
+        "Keeps of documents the parts that answer a question. The pipeline (training, evaluation, serving) runs from a checkout."))
+    parser.add_argument("--version", action="version", version=f"canopy {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    command = commands.add_parser("compress", help="compress files for a question", description=(
+        "Prints what is kept of each file, with tokens before and after. Reads text, Markdown, HTML, PDF, DOCX, CSV, XLSX, "
+        "and items in the native format (.jsonl)."))
+    command.add_argument("question", metavar="QUESTION")
+    command.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    command.add_argument("--json", action="store_true", help="print the result as JSON")
+    command.add_argument("--rule", default="parent", choices=("parent", "lookahead"),
+                         help="which regions are kept; parent is the paper's")
+    command.add_argument("--margin", type=float, help="of the rule lookahead only")
+    command.add_argument("--model", type=Path, metavar="PATH",
+                         help="folder of a bundle, a registered model or an adapter; otherwise the embedded encoder")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

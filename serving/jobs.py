@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from canopy.compression.evidence import ItemEvidence
 from canopy.items import Item
-from serving.schemas import CompressResponse, Hit, ItemError, ItemEvidence, ModelInfo
+from serving.schemas import CompressResponse, Hit, ItemError, ModelInfo
 
 
 @dataclass(frozen=True, slots=True)

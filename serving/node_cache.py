@@ -1,15 +1,15 @@
-"""Node vectors of items that were sent in, kept by content within a bound of bytes."""
+"""Node vectors of items that were sent in, by content, within a bound of bytes."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from threading import Lock
 
 import numpy as np
+from cachetools import LRUCache
 
 
 class NodeCache:
-    """Least recently used out first; a value larger than the whole bound is not kept.
+    """Least recently used out first; a value larger than the whole bound is not kept. Safe to use from several threads.
 
     Parameters
     ----------
@@ -18,29 +18,21 @@ class NodeCache:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max, self._used = max_bytes, 0
-        self._held: OrderedDict[str, np.ndarray] = OrderedDict()
+        self._vectors: LRUCache[str, np.ndarray] = LRUCache(max_bytes, getsizeof=lambda vectors: vectors.nbytes)
         self._lock = Lock()
 
     def get(self, key: str) -> np.ndarray | None:
         """The vectors under a key, or None."""
         with self._lock:
-            found = self._held.get(key)
-            if found is not None:
-                self._held.move_to_end(key)
-            return found
+            return self._vectors.get(key)
 
     def put(self, key: str, vectors: np.ndarray) -> None:
         """Keep vectors under a key."""
         with self._lock:
-            if key in self._held or vectors.nbytes > self._max:
-                return
-            self._held[key] = vectors
-            self._used += vectors.nbytes
-            while self._used > self._max:
-                self._used -= self._held.popitem(last=False)[1].nbytes
+            if vectors.nbytes <= self._vectors.maxsize:
+                self._vectors[key] = vectors
 
     @property
     def used_bytes(self) -> int:
-        """Bytes held now."""
-        return self._used
+        """Bytes in use."""
+        return int(self._vectors.currsize)

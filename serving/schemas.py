@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from canopy.config import Options
+from canopy.bundle.manifest import Manifest
+from canopy.compression.evidence import ItemEvidence
+from canopy.compression.rules import check_rule
 from canopy.items import Modality
 
 MAX_ITEMS = 200
@@ -31,13 +33,14 @@ class _Question(_Strict):
 
 
 class CompressRequest(_Question):
-    """A question, and the items to compress for it: ids of known items, raw items, or neither (then the best ``k`` are retrieved).
+    """A question, and the items to compress for it: ids of known items, raw items, or neither.
 
-    Raw items are records of the native format (README) without files: an image is read through title, caption and ``words``, a video
-    through title, caption and ``cues``.
+    With neither, the best ``k`` are retrieved. Raw items are records of the native format without files: an image is read
+    through title, caption and ``words``, a video through title, caption and ``cues``.
 
-    ``branching`` is B of the hierarchy; another value than the store's means that known items are encoded anew.
-    ``rule`` says which regions are kept (`canopy.refinement.refine`): the paper's ``parent``, or ``lookahead`` with its ``margin``.
+    ``branching`` is B of the hierarchy; with another value than the store's, known items are encoded anew.
+    ``rule`` says which regions are kept (`canopy.refinement.refine`): the paper's ``parent``, or ``lookahead`` with its
+    ``margin``.
     ``fragments`` asks for every fragment's text, kept or not, so that a page can show what was dropped.
     """
 
@@ -56,9 +59,10 @@ class CompressRequest(_Question):
             raise ValueError("`margin` belongs to the rule `lookahead`; the rule `parent` has none")
         if self.k is not None and (named or raw):
             raise ValueError("give either `k` or items, not both")
-        given = [f"`{n}`" for n in ("item_ids", "items") if getattr(self, n) is not None]
-        if given and not (named or raw):
-            raise ValueError(f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} empty; leave out to retrieve items")
+        fields = [f"`{n}`" for n in ("item_ids", "items") if getattr(self, n) is not None]
+        if fields and not (named or raw):
+            verb = "is" if len(fields) == 1 else "are"
+            raise ValueError(f"{' and '.join(fields)} {verb} empty; leave out to retrieve items")
         if len(named) + len(raw) > MAX_ITEMS:
             raise ValueError(f"{len(named) + len(raw)} items in one request; at most {MAX_ITEMS}")
         if len(set(named)) < len(named):
@@ -67,51 +71,14 @@ class CompressRequest(_Question):
         return self
 
     def margin_used(self) -> float:
-        """The margin that the rule is run with: the one given, else the pipeline's default; 0 under ``parent``."""
-        if self.rule == "parent":
-            return 0.0
-        return Options().lookahead_margin if self.margin is None else self.margin
+        """The margin that the rule is run with: the one given, otherwise the pipeline's default; 0 under ``parent``."""
+        return check_rule(self.rule, self.margin)
 
 
 class RetrieveRequest(_Question):
     """A question and how many items to find for it."""
 
     k: int = Field(10, ge=1, le=MAX_ITEMS)
-
-
-class Region(BaseModel):
-    """A kept region: ``fragments`` ``[lo, hi)``, what they cover in the item's unit, its score and depth in the hierarchy."""
-
-    fragments: tuple[int, int]
-    span: tuple[int | float, int | float]
-    score: float
-    depth: int
-    tokens: int
-    text: str
-
-
-class Fragment(BaseModel):
-    """One minimal fragment and whether it was kept."""
-
-    span: tuple[int | float, int | float]
-    text: str
-    kept: bool
-
-
-class ItemEvidence(BaseModel):
-    """The evidence forest of one item."""
-
-    id: str
-    modality: Modality
-    title: str
-    unit: Literal["chars", "rows", "seconds", "item"]
-    count: int = Field(description="fragments in the item")
-    head: str = Field("", description="words that come once with whatever is kept: a table's title, a video's caption")
-    tokens_before: int
-    tokens_after: int
-    retrieval_score: float | None = None
-    regions: list[Region]
-    fragments: list[Fragment] | None = None
 
 
 class ItemError(BaseModel):
@@ -130,6 +97,12 @@ class ModelInfo(BaseModel):
     digest: str
     store: str
     index: str
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> ModelInfo:
+        """What a response says of the model that a bundle pins."""
+        parts = manifest.parts
+        return cls(name=manifest.name, version=manifest.version, digest=parts.digest, store=parts.store, index=parts.index)
 
 
 class CompressResponse(BaseModel):

@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from canopy.bundle.manifest import CORPUS, Manifest
 from canopy.corpus.reader import Corpus
 from canopy.errors import CanopyError
 from serving.access import Access
-from serving.bundle import CORPUS, Manifest
 from serving.clear_errors import ClearErrors
 from serving.jobs import (
     CompressJob,
@@ -32,7 +32,7 @@ from serving.jobs import (
     encode_outcome,
 )
 from serving.raw_items import parse_raw_items
-from serving.schemas import CompressRequest, CompressResponse, RetrieveRequest, RetrieveResponse
+from serving.schemas import CompressRequest, CompressResponse, ModelInfo, RetrieveRequest, RetrieveResponse
 
 DEFAULT_K = 5
 # Measured by bench/serving_latency.py (2 shared cores at a load of 4.5, 1,500 items, 160 mixed requests a row), requests/s and p99 at 32 clients:
@@ -59,13 +59,13 @@ class CompressorWorker:
 
     def __init__(self) -> None:
         # Imported here: the front process never loads torch.
-        from serving.compressor import Compressor
+        from serving.compressor import ServedCompressor
 
-        self._compressor: Compressor | None = None
+        self._compressor: ServedCompressor | None = None
         self._reason = ""
         try:
             cache = int(os.environ.get("CANOPY_NODE_CACHE_MB", "256")) * 1024 * 1024
-            self._compressor = Compressor.open(bundle_folder(), cache)
+            self._compressor = ServedCompressor.open(bundle_folder(), cache)
         except (CanopyError, ValueError) as e:
             # The process stays up, so that readiness can say why it does not serve.
             self._reason = str(e)
@@ -157,7 +157,7 @@ class Canopy:
         outcome = await self._ask(job)
         if outcome.error:
             return await self._fail(outcome)
-        response = compress_response(request.question, outcome, errors, self._manifest.model())
+        response = compress_response(request.question, outcome, errors, ModelInfo.of(self._manifest))
         self._counters.count_compression(response)
         return response
 
@@ -170,7 +170,7 @@ class Canopy:
         if outcome.error:
             return await self._fail(outcome)
         self._counters.count_retrieval()
-        return RetrieveResponse(question=request.question, model=self._manifest.model(), hits=outcome.hits)
+        return RetrieveResponse(question=request.question, model=ModelInfo.of(self._manifest), hits=outcome.hits)
 
     async def _ask(self, job: Job) -> Outcome:
         import aiohttp

@@ -17,15 +17,15 @@ FLOORS = (
     {"hierarchy", "refinement", "selection", "scoring"},
     {"media", "encoder", "index", "embeddings", "gold", "corpus"},
     {"ingest", "bundle", "starter"},
-    {"benchmarks", "importing", "compress"},
+    {"benchmarks", "importing", "compression"},
     {"validation"},
     {"llm"},
     {"pipelines", "evaluation"},
     {"answers"},
     {"report"},
     {"stages"},
-    {"cli", "integrations"},
     {""},  # the front door, canopy/__init__.py
+    {"cli", "integrations"},
 )
 FLOOR = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 # The rooms above the library, and which rooms each stands on.

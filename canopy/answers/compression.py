@@ -21,19 +21,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from canopy.answers.gold import AnswerGold, Places
 from canopy.answers.rows import states
+from canopy.compression.candidates import Scored
 from canopy.config import Answers, Options
 from canopy.embeddings.store import BRANCHING
 from canopy.evaluation.metrics import answer_words
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Shown, Trace
-from canopy.pipelines.compression import Scored, regions_of, score_items
+from canopy.pipelines.compression import regions_of, score_items
 from canopy.pipelines.evidence import count_tokens, show_regions
 from canopy.pipelines.tools import Tools
 from canopy.progress import progress
@@ -106,7 +107,7 @@ class Ruler:
         scored = {s: score_items(ids, question.question, tools, trace, s) for s in self._scorers}
         scored[WORDS] = self._by_words(question.question, next(iter(scored.values())))
         some = scored[WORDS]
-        kept = [regions_of(some, c.select(some.layout, scored[c.scorer or WORDS].scores), tools) for c in self._compressors]
+        kept = [regions_of(some, c.select(some.layout, scored[c.scorer or WORDS].scores)) for c in self._compressors]
         seen = self._look_at(question, [r for regions in kept for r in regions])
         stated = question.id in self._gold.stated
         rows = []
@@ -130,7 +131,7 @@ class Ruler:
         leaf = forest.hi - forest.lo == 1
         scores = np.full(len(forest), -np.inf, dtype=np.float32)
         scores[leaf] = by_leaf[layout.fragments[layout.owner[leaf]] + forest.lo[leaf]]
-        return Scored(scored.items, layout, scores)
+        return replace(scored, scores=scores)
 
     def _look_at(self, question: Question, regions: Sequence[Evidence]) -> dict[tuple[str, int, int], tuple[int, bool]]:
         """Tokens of each region, and whether it states an accepted answer."""

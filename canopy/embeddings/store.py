@@ -31,6 +31,11 @@ def keys_name(number: int) -> str:
     return f"shard-{number:04d}.keys.npy"
 
 
+def score_nodes(vectors: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """s(q, v) of nodes for a unit query vector, float32, shape (nodes,); ``vectors`` are float16, shape (nodes, dimension)."""
+    return vectors.astype(np.float32) @ np.asarray(query, dtype=np.float32)
+
+
 class NodeStore:
     """Vectors of all nodes of all items under one encoder.
 
@@ -116,8 +121,7 @@ class NodeStore:
 
     def scores(self, item_ids: Sequence[str], query: np.ndarray) -> list[np.ndarray]:
         """s(q, v) of every node of the given items, float32, for a unit query vector."""
-        query = np.asarray(query, dtype=np.float32)
-        return [self.vectors(i).astype(np.float32) @ query for i in item_ids]
+        return [score_nodes(self.vectors(i), query) for i in item_ids]
 
     def _index(self, item_id: str) -> int:
         try:

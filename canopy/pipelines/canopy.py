@@ -97,7 +97,7 @@ class Canopy:
         regions: dict[str, list[Evidence]] = {i: keep_whole([i], tools, [new[i]]) for i in new if i in whole}
         if refined:
             scored = score_items(refined, query, tools, trace, self.scorer)
-            for region in regions_of(scored, self._choose(scored.layout, scored.scores), tools):
+            for region in regions_of(scored, self._choose(scored.layout, scored.scores)):
                 regions.setdefault(region.item_id, []).append(region)
         return [r for i in new for r in regions[i]]
 

@@ -55,7 +55,7 @@ class Selector:
         kept: list[Evidence] = []
         if ids:
             scored = score_items(ids, question.question, tools, trace, self.scorer)
-            kept = regions_of(scored, self.select(scored.layout, scored.scores), tools)
+            kept = regions_of(scored, self.select(scored.layout, scored.scores))
         return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))])
 
 

@@ -53,10 +53,15 @@ class Layout:
 
 def lay_out(counts: Sequence[int], branching: int) -> Layout:
     """Join the hierarchies of pairs whose items have ``counts`` fragments."""
-    forest, nodes = join_trees([build_tree(int(n), branching) for n in counts])
-    fragments = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(np.asarray(counts, dtype=np.int64), out=fragments[1:])
-    return Layout(forest, nodes, fragments, np.repeat(np.arange(len(counts)), np.diff(nodes)))
+    return join_layout([build_tree(int(n), branching) for n in counts])
+
+
+def join_layout(trees: Sequence[Tree]) -> Layout:
+    """Join hierarchies, one of each pair."""
+    forest, nodes = join_trees(trees)
+    fragments = np.zeros(len(trees) + 1, dtype=np.int64)
+    np.cumsum([int(t.hi[0]) for t in trees], out=fragments[1:])
+    return Layout(forest, nodes, fragments, np.repeat(np.arange(len(trees)), np.diff(nodes)))
 
 
 def fragments_kept(layout: Layout, kept: np.ndarray) -> np.ndarray:
@@ -69,6 +74,7 @@ def fragments_kept(layout: Layout, kept: np.ndarray) -> np.ndarray:
 
 
 def rank_nodes(layout: Layout, scores: np.ndarray) -> np.ndarray:
+    """Place of each node among its pair's nodes, best first from 0; equal scores keep level order."""
     order = np.lexsort((np.arange(len(scores)), -scores, layout.owner))
     rank = np.empty(len(scores), dtype=np.int64)
     rank[order] = np.arange(len(scores))

@@ -1,10 +1,10 @@
-"""`canopy compress`: the champion compresses items for a question, in this process."""
+"""The command compress: files with the library's compressor, or the corpus with a registered model, as the service does."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,58 +12,88 @@ from canopy.errors import DataError
 from orchestration.cli.shared import Alias, Workspace
 
 if TYPE_CHECKING:
-    from serving.schemas import CompressResponse, ItemEvidence
+    from rich.text import Text
+
+    from canopy.compression.evidence import ItemEvidence
+    from serving.schemas import CompressRequest, CompressResponse, ItemError
 
 
 def compress(
     question: Annotated[str, typer.Argument(help="The question to compress for.")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help=(
+        "Files to compress instead of the corpus: text, Markdown, HTML, PDF, DOCX, CSV, XLSX, or items in the native format (.jsonl)."))] = None,
     workspace: Workspace = None,
     item: Annotated[list[str] | None, typer.Option("--item", metavar="ID", help="An item of the corpus, by id; may be repeated.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", exists=True, dir_okay=False, help="Items of your own: JSON Lines in the native format.")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=200, help="How many items to retrieve, where none are named.")] = 5,
-    branching: Annotated[int | None, typer.Option(min=2, max=64, help="Another B for the hierarchy than the store's.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what the service would answer.")] = False,
+    file: Annotated[Path | None, typer.Option("--file", exists=True, dir_okay=False, help=(
+        "Items of your own beside those of the corpus: JSON Lines in the native format."))] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=200, help="How many items to retrieve if none are named.")] = 5,
+    branching: Annotated[int | None, typer.Option(min=2, max=64, help="Another B for the hierarchy than the model's.")] = None,
+    rule: Annotated[str, typer.Option(help="Which regions are kept: parent (the paper's) or lookahead.")] = "parent",
+    margin: Annotated[float | None, typer.Option(help="Of the rule lookahead only.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    model: Annotated[Path | None, typer.Option(metavar="PATH", help=(
+        "Of FILEs only: folder of a bundle, a registered model or an adapter; otherwise the embedded encoder."))] = None,
     alias: Alias = "champion",
 ) -> None:
-    """Compress items for a question and show what is kept.
+    """Compress files, or items of the corpus, for a question and show what is kept.
 
-    Runs what the service runs, in this process: retrieves the best items (or takes those that --item and --file name), refines each from its root
-    down, and prints kept text bright and dropped text dim, with tokens before and after.
+    With FILEs it is the library's command: no workspace and no model is needed. Without, it does what the service does, in this
+    process: it retrieves the best items (or takes those that --item and --file name), refines each from its root down, and
+    prints kept text bright and dropped text dim, with tokens before and after.
+
+      canopy compress "How long is the Nile?" nile.txt
 
       canopy compress "When was the Aswan High Dam finished?" -k 3
     """
-    from canopy.corpus.reader import Corpus
-    from orchestration.models.deployment import bundle_of, resolve_version
-    from orchestration.pipeline.workspace import select_workspace
-    from serving.bundle import CORPUS
-    from serving.compressor import Compressor
-    from serving.jobs import CompressJob, compress_response
-    from serving.raw_items import parse_raw_items
-    from serving.schemas import CompressRequest
+    if files:
+        if item or file:
+            raise DataError("FILEs are compressed without the corpus: leave out --item and --file")
+        from canopy.cli import compress_files
 
-    root = select_workspace(workspace)
+        compress_files(question, files, model=model, rule=rule, margin=margin, branching=branching, as_json=as_json)
+        return
+    if model:
+        raise DataError("--model belongs to FILEs; --alias says which registered version compresses the corpus")
     records = _read_records(file) if file else []
-    request = _checked(CompressRequest, question=question, item_ids=item or None, items=records or None, k=None if item or records else k,
-                       branching=branching, fragments=not as_json)
-    items, errors = parse_raw_items(records)
-    bundle = bundle_of(root, resolve_version(root, alias))
-    unknown = Corpus.open_packed(bundle / CORPUS).unknown(request.item_ids or [])
-    if unknown:
-        raise DataError(f"unknown item ids: {', '.join(unknown)}; `canopy compress` without --item retrieves items and shows their ids")
-    if errors and not items and not request.item_ids:
-        raise DataError(f"{file}: no line can be used; line {errors[0].index + 1}: {errors[0].reason}")
-    compressor = Compressor.open(bundle)
-    outcome = compressor.run([CompressJob(question, tuple(request.item_ids or ()), tuple(items), k, branching, request.fragments)])[0]
-    if outcome.error:
-        raise DataError(outcome.error)
-    response = compress_response(question, outcome, errors, compressor.model)
+    request = _checked_request(question=question, item_ids=item or None, items=records or None,
+                               k=None if item or records else k, branching=branching, rule=rule, margin=margin,
+                               fragments=not as_json)
+    response = _compress_corpus(workspace, alias, request, file, k)
     if as_json:
         typer.echo(response.model_dump_json(indent=1))
     else:
         show_evidence(response)
 
 
-def _read_records(path: Path) -> list[Any]:
+def _compress_corpus(workspace: Path | None, alias: str, request: CompressRequest, file: Path | None,
+                     k: int) -> CompressResponse:
+    """What the service would answer, from the version that an alias names."""
+    from canopy.bundle.manifest import CORPUS
+    from canopy.corpus.reader import Corpus
+    from orchestration.models.deployment import bundle_of, resolve_version
+    from orchestration.pipeline.workspace import select_workspace
+    from serving.compressor import ServedCompressor
+    from serving.jobs import CompressJob, compress_response
+    from serving.raw_items import parse_raw_items
+
+    root = select_workspace(workspace)
+    items, errors = parse_raw_items(request.items or [])
+    bundle = bundle_of(root, resolve_version(root, alias))
+    unknown = Corpus.open_packed(bundle / CORPUS).unknown(request.item_ids or [])
+    if unknown:
+        raise DataError(f"unknown item ids: {', '.join(unknown)}; `canopy compress` without --item retrieves items and shows their ids")
+    if errors and not items and not request.item_ids:
+        raise DataError(f"{file}: no line can be used; line {errors[0].index + 1}: {errors[0].reason}")
+    compressor = ServedCompressor.open(bundle)
+    job = CompressJob(request.question, tuple(request.item_ids or ()), tuple(items), k, request.branching, request.fragments,
+                      request.rule, request.margin_used())
+    outcome = compressor.run([job])[0]
+    if outcome.error:
+        raise DataError(outcome.error)
+    return compress_response(request.question, outcome, errors, compressor.model)
+
+
+def _read_records(path: Path) -> list[object]:
     records = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if line.strip():
@@ -76,11 +106,13 @@ def _read_records(path: Path) -> list[Any]:
     return records
 
 
-def _checked(model: Any, **values: Any) -> Any:
+def _checked_request(**fields: object) -> CompressRequest:
     from pydantic import ValidationError
 
+    from serving.schemas import CompressRequest
+
     try:
-        return model(**values)
+        return CompressRequest.model_validate(fields)
     except ValidationError as e:
         raise DataError("; ".join(x["msg"].removeprefix("Value error, ") for x in e.errors())) from None
 
@@ -89,38 +121,43 @@ def show_evidence(response: CompressResponse) -> None:
     """Print each item with kept fragments bright and dropped ones dim."""
     from rich.console import Console
 
+    from canopy.compression.printing import share
+
     console = Console(highlight=False)
     for item in response.items:
         score = "" if item.retrieval_score is None else f"  similarity {item.retrieval_score:.3f}"
         console.print()
         console.print(f"{item.title or item.id}", style="bold", markup=False)
-        console.print(f"{item.id}  {item.modality}{score}  {_share(item.tokens_after, item.tokens_before)}", style="cyan", markup=False)
+        console.print(f"{item.id}  {item.modality}{score}  {share(item.tokens_after, item.tokens_before)}", style="cyan", markup=False)
         if item.head:
             console.print(item.head, style="italic", markup=False)
         console.print(_marked(item, plain=console.color_system is None))
     for error in response.errors:
-        console.print(f"\nitem {error.index + 1}{f' ({error.id})' if error.id else ''} cannot be used: {error.reason}", style="red", markup=False)
-    console.print(f"\n{_share(response.tokens_after, response.tokens_before)} over {len(response.items)} item(s); {response.model.name} version "
-                  f"{response.model.version}", style="bold", markup=False)
+        console.print(_refusal(error), style="red", markup=False)
+    total = share(response.tokens_after, response.tokens_before)
+    console.print(f"\n{total} over {len(response.items)} item(s); {response.model.name} version {response.model.version}",
+                  style="bold", markup=False)
 
 
-def _marked(item: ItemEvidence, *, plain: bool) -> Any:
+def _refusal(error: ItemError) -> str:
+    name = f" ({error.id})" if error.id else ""
+    return f"\nitem {error.index + 1}{name} cannot be used: {error.reason}"
+
+
+def _marked(item: ItemEvidence, *, plain: bool) -> Text:
+    """An item's fragments; without colours, kept ones are marked by brackets or, on lines of their own, by ``>``."""
     from rich.text import Text
 
     text, gap = Text(), " " if item.unit == "chars" else "\n"
     for fragment in item.fragments or []:
         if gap == "\n":
-            shown = ("> " if fragment.kept else "  ") + fragment.text
+            words = ("> " if fragment.kept else "  ") + fragment.text
         else:
-            shown = f"[{fragment.text}]" if plain and fragment.kept else fragment.text  # where there is no colour to tell by
-        text.append(shown, style="green" if fragment.kept else "dim")
+            words = f"[{fragment.text}]" if plain and fragment.kept else fragment.text
+        text.append(words, style="green" if fragment.kept else "dim")
         text.append(gap)
     text.rstrip()
     return text
-
-
-def _share(after: int, before: int) -> str:
-    return f"{after} of {before} tokens ({after / before:.0%})" if before else "no tokens"
 
 
 def register(app: typer.Typer) -> None:

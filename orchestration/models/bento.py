@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from canopy.bundle.manifest import Manifest
 from canopy.errors import CanopyError
 from canopy.links import link_or_copy_tree
 from orchestration.machine.environment import QUIET
 from orchestration.models.deployment import SERVICE, service_environment
 from orchestration.models.packages import SERVICE_PACKAGES, pinned_packages
 from orchestration.pipeline.workspace import code_root
-from serving.bundle import Manifest
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion

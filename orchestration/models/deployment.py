@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from canopy.bundle.manifest import Manifest
 from canopy.bundle.parts import ModelParts, read_parts
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
@@ -19,7 +20,7 @@ from orchestration.machine.environment import QUIET
 from orchestration.models.registry import CHAMPION, MODEL, version_by_alias, version_parts
 from orchestration.models.tracking import open_client
 from orchestration.pipeline.workspace import code_root
-from serving.bundle import Manifest, check_same_items, export_bundle
+from serving.bundle import check_same_items, export_bundle
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -15,37 +16,43 @@ class NodeEncoderModel(mlflow.pyfunc.PythonModel):
 
     def load_context(self, context: Any) -> None:
         """Load f0 and the adapter."""
-        from canopy.config import Hierarchy
-        from canopy.encoder.loading import load_encoder
-        from canopy.settings import parse_encoder
+        from canopy.compression.compressor import Compressor
+        from canopy.compression.models import open_registered
 
-        settings = json.loads(Path(context.artifacts["settings"]).read_text(encoding="utf-8"))
-        self._hierarchy = Hierarchy.model_validate(settings["hierarchy"])
-        self._encoder = load_encoder(parse_encoder(settings["encoder"], lenient=True), adapter=Path(context.artifacts["adapter"]))
+        artifacts = {name: Path(path) for name, path in context.artifacts.items()}
+        self._compressor = Compressor(open_registered(artifacts["settings"], artifacts["adapter"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> list[str]:
-        """Rows with ``question`` and ``item`` (an item's JSON in the native format) to the JSON of the kept regions, one string a row."""
-        return [json.dumps(self._compress(str(q), json.loads(i)), ensure_ascii=False)
-                for q, i in zip(model_input["question"], model_input["item"], strict=True)]
+        """The kept regions of each row's item, one JSON string a row.
 
-    def _compress(self, question: str, record: dict[str, Any]) -> list[dict[str, Any]]:
-        import numpy as np
+        Parameters
+        ----------
+        model_input : DataFrame
+            Columns ``question`` and ``item``; an item is the JSON of a record in the native format.
 
-        from canopy.encoder.base import NodeRequest
-        from canopy.encoder.words import region_text
-        from canopy.hierarchy.leaves import cut_item
-        from canopy.hierarchy.tree import build_tree
-        from canopy.items import ITEM_SCHEMA, item_from_row
-        from canopy.refinement import refine
+        Returns
+        -------
+        list of str
+            A list of regions: ``fragments``, ``span`` in ``unit``, ``score``, ``depth``, ``tokens``, ``text``, and ``head``, the
+            words that come once with whatever is kept of the item.
 
-        blank = {"duration": 0.0, "header": [], "rows": [], "cues": []}
-        item = item_from_row({n: record.get(n, blank.get(n, "")) for n in ITEM_SCHEMA.names})
-        leaves = cut_item(item, self._hierarchy.segment_seconds)
-        tree = build_tree(leaves.count, self._hierarchy.branching)
-        vectors = self._encoder.encode_nodes([NodeRequest(item, leaves, tree.lo, tree.hi)])[0]
-        scores = vectors @ self._encoder.encode_queries([question])[0]
-        return [{"span": leaves.span(int(tree.lo[v]), int(tree.hi[v])), "score": round(float(scores[v]), 6), "depth": int(tree.depth[v]),
-                 "text": region_text(item, leaves, int(tree.lo[v]), int(tree.hi[v]))} for v in np.flatnonzero(refine(tree, scores))]
+        Raises
+        ------
+        DataError
+            If a row cannot be used; the message names the row.
+        """
+        rows = zip(model_input["question"], model_input["item"], strict=True)
+        return [self._compress(number, str(question), item) for number, (question, item) in enumerate(rows)]
+
+    def _compress(self, number: int, question: str, item: str) -> str:
+        from canopy.errors import DataError
+
+        try:
+            evidence = self._compressor.compress(question, [json.loads(item)]).items[0]
+        except (DataError, ValueError) as e:
+            raise DataError(f"row {number}: {e}") from None
+        regions = [{**dataclasses.asdict(r), "unit": evidence.unit, "head": evidence.head} for r in evidence.regions]
+        return json.dumps(regions, ensure_ascii=False)
 
 
 mlflow.models.set_model(NodeEncoderModel())

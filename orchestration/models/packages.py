@@ -9,7 +9,7 @@ from collections.abc import Iterable
 # from a checkout, and by its name alone a stranger's package could be installed instead.
 MODEL_PACKAGES = ("mlflow", "numpy", "peft", "pydantic", "safetensors", "sentencex", "tokenizers", "torch",
                   "transformers")
-SERVICE_PACKAGES = ("bentoml", "faiss-cpu", "numpy", "peft", "prometheus-client", "pyarrow",
+SERVICE_PACKAGES = ("bentoml", "cachetools", "faiss-cpu", "numpy", "peft", "prometheus-client", "pyarrow",
                     "pydantic", "pyyaml", "safetensors", "sentencex", "tokenizers", "torch", "transformers")
 
 

@@ -86,12 +86,12 @@ def test_every_stage_runs_with_qwen3_vl_and_serves_what_it_made(tiny_vl, tmp_pat
 
     from canopy.bundle.parts import read_parts
     from serving.bundle import export_bundle
-    from serving.compressor import Compressor
+    from serving.compressor import ServedCompressor
     from serving.jobs import CompressJob
     from serving.raw_items import parse_raw_items
 
     bundle = export_bundle(tmp_path, load_config(tmp_path / "params.yaml"), tmp_path / "bundles", name="m", version="1", pinned=read_parts(tmp_path))
-    served = Compressor.open(bundle)
+    served = ServedCompressor.open(bundle)
     sent, errors = parse_raw_items([{"id": "own", "modality": "text", "text": "Steel is made here. Nobody came. It rains."}])
     assert not errors
     for job in (CompressJob(question="When is it green?", item_ids=["small/v", "small/t1"]), CompressJob(question="Who came?", items=sent)):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tiny_model
 
+from canopy.bundle.manifest import CORPUS, INDEX, Manifest
 from canopy.bundle.parts import read_parts
 from canopy.config import load_config
 from canopy.corpus.packing import pack_corpus
@@ -19,8 +20,8 @@ from canopy.corpus.reader import Corpus
 from canopy.digests import file_sha256
 from canopy.errors import DataError, EncoderMismatch
 from canopy.items import Item, write_items
-from serving.bundle import CORPUS, INDEX, Manifest, export_bundle
-from serving.compressor import Compressor
+from serving.bundle import export_bundle
+from serving.compressor import ServedCompressor
 from serving.jobs import CompressJob, RetrieveJob, decode_job, decode_outcome, encode_job, encode_outcome
 from serving.node_cache import NodeCache
 from serving.raw_items import parse_raw_items
@@ -29,11 +30,11 @@ ASK = "When was the Aswan High Dam finished?"
 
 
 @pytest.fixture(scope="module")
-def compressor(bundle: Path) -> Compressor:
-    return Compressor.open(bundle)
+def compressor(bundle: Path) -> ServedCompressor:
+    return ServedCompressor.open(bundle)
 
 
-def test_known_item_by_id_and_sent_in_get_the_same_evidence(compressor: Compressor) -> None:
+def test_known_item_by_id_and_sent_in_get_the_same_evidence(compressor: ServedCompressor) -> None:
     for item in tiny_model.ITEMS:
         by_id, sent = compressor.run([CompressJob(ASK, (item.id,)), CompressJob(ASK, items=(item,))])
         assert not by_id.error and not sent.error
@@ -43,7 +44,7 @@ def test_known_item_by_id_and_sent_in_get_the_same_evidence(compressor: Compress
         assert (by_id.encoded, by_id.cached) == (0, 1)
 
 
-def test_spans_are_in_the_items_unit_and_give_back_the_text(compressor: Compressor) -> None:
+def test_spans_are_in_the_items_unit_and_give_back_the_text(compressor: ServedCompressor) -> None:
     ids = tuple(i.id for i in tiny_model.ITEMS)
     outcome = compressor.run([CompressJob(ASK, ids, fragments=True)])[0]
     assert [e.id for e in outcome.items] == list(ids)
@@ -64,7 +65,7 @@ def test_spans_are_in_the_items_unit_and_give_back_the_text(compressor: Compress
     assert [r.depth for r in outcome.items[6].regions] == [0]
 
 
-def test_retrieves_first_where_no_items_are_named(compressor: Compressor) -> None:
+def test_retrieves_first_where_no_items_are_named(compressor: ServedCompressor) -> None:
     hits, evidence = compressor.run([RetrieveJob(ASK, 3), CompressJob(ASK, k=2)])
     assert [h.id for h in hits.hits][:2] == [e.id for e in evidence.items] and hits.hits[0].id == "tiny/nile"
     assert [h.score for h in hits.hits] == sorted((h.score for h in hits.hits), reverse=True)
@@ -72,14 +73,14 @@ def test_retrieves_first_where_no_items_are_named(compressor: Compressor) -> Non
     assert len(compressor.run([RetrieveJob(ASK, 200)])[0].hits) == len(tiny_model.ITEMS)
 
 
-def test_another_branching_encodes_anew_then_remembers(compressor: Compressor) -> None:
+def test_another_branching_encodes_anew_then_remembers(compressor: ServedCompressor) -> None:
     wide = CompressJob(ASK, ("tiny/nile",), branching=6)
     first, second = compressor.run([wide])[0], compressor.run([wide])[0]
     assert (first.encoded, second.encoded, second.cached) == (1, 0, 1) and first.items == second.items
     assert max(r.depth for r in first.items[0].regions) == 1
 
 
-def test_the_rule_is_each_job_s_own(compressor: Compressor) -> None:
+def test_the_rule_is_each_job_s_own(compressor: ServedCompressor) -> None:
     ids = tuple(i.id for i in tiny_model.ITEMS)
     jobs = [CompressJob(ASK, ids), CompressJob(ASK, ids, rule="lookahead"), CompressJob(ASK, ids, rule="lookahead", margin=2.0), CompressJob(ASK, ids)]
     parent, ahead, whole, again = compressor.run(jobs)
@@ -91,33 +92,33 @@ def test_the_rule_is_each_job_s_own(compressor: Compressor) -> None:
     assert decode_job(encode_job(jobs[2])) == jobs[2]
 
 
-def test_answers_do_not_depend_on_the_batch(compressor: Compressor) -> None:
+def test_answers_do_not_depend_on_the_batch(compressor: ServedCompressor) -> None:
     jobs = [CompressJob(f"{ASK} {n}" * (1 + n), ("tiny/nile", "tiny/curie"), (tiny_model.ITEMS[n],)) for n in range(4)]
     alone = [compressor.run([j])[0] for j in jobs]
     together = compressor.run(jobs)
     assert [a.items for a in alone] == [t.items for t in together]
 
 
-def test_a_failing_job_leaves_its_neighbours_alone(compressor: Compressor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_job_leaves_its_neighbours_alone(compressor: ServedCompressor, monkeypatch: pytest.MonkeyPatch) -> None:
     good, bad = CompressJob(ASK, ("tiny/nile",)), CompressJob(ASK, items=(dataclasses.replace(tiny_model.ITEMS[1], text="boom. Other."),))
-    encode = compressor._encoder.encode_nodes
+    encode = compressor.compressor.model.encoder.encode_nodes
 
     def fail(requests):  # type: ignore[no-untyped-def]
         if "boom" in requests[0].item.text:
             raise RuntimeError("out of memory")
         return encode(requests)
 
-    monkeypatch.setattr(compressor._encoder, "encode_nodes", fail)
+    monkeypatch.setattr(compressor.compressor.model.encoder, "encode_nodes", fail)
     first, failed, last = compressor.run([good, bad, good])
     assert failed.error == "RuntimeError: out of memory" and first.items == last.items and not first.error and first.items
 
 
-def test_too_much_to_encode_is_refused_by_its_size(compressor: Compressor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_to_encode_is_refused_by_its_size(compressor: ServedCompressor, monkeypatch: pytest.MonkeyPatch) -> None:
     good, text = CompressJob(ASK, ("tiny/nile",)), Item("a", "", "text", text="Word. " * 25_000)
     # 60,000 characters as sent, but every row reads the title and the column's name again.
     table = Item("b", "", "table", "T" * 200, header=("H" * 200,), rows=(("cell",),) * 2_000)
     refused = [CompressJob(ASK, items=(text,) * 3), CompressJob(ASK, items=(table,))]
-    monkeypatch.setattr(compressor._encoder, "encode_nodes", None)
+    monkeypatch.setattr(compressor.compressor.model.encoder, "encode_nodes", None)
     outcomes = compressor.run([good, *refused])
     assert [o.status for o in outcomes] == [0, 413, 413] and outcomes[0].items and not outcomes[0].error
     assert "450000 characters" in outcomes[1].error and "808000 characters" in outcomes[2].error and "at most 400000" in outcomes[2].error
@@ -126,7 +127,7 @@ def test_too_much_to_encode_is_refused_by_its_size(compressor: Compressor, monke
     assert stored.status == 0 and len(stored.items) == 9 and anew.status == 413 and "`branching`" in anew.error
 
 
-def test_jobs_and_outcomes_cross_a_process_unchanged(compressor: Compressor) -> None:
+def test_jobs_and_outcomes_cross_a_process_unchanged(compressor: ServedCompressor) -> None:
     job = CompressJob(ASK, ("tiny/nile",), tuple(tiny_model.ITEMS), fragments=True)
     assert decode_job(encode_job(job)) == job and decode_job(encode_job(RetrieveJob("x", 2))) == RetrieveJob("x", 2)
     outcome = compressor.run([job])[0]
@@ -149,7 +150,7 @@ def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: P
     else:
         dataclasses.replace(manifest, parts=dataclasses.replace(manifest.parts, **{broken: "0" * 64})).write(copy)
     with pytest.raises(DataError if broken in ("manifest", "index folder", "corpus file") else EncoderMismatch, match=r"bundle"):
-        Compressor.open(copy)
+        ServedCompressor.open(copy)
 
 
 def test_corpus_gives_back_every_item(bundle: Path) -> None:
@@ -163,7 +164,7 @@ def test_a_folded_item_is_known_and_compressed_under_its_own_id(workspace: Path,
     write_items(tmp_path / "near.parquet", [Item("other/near", "other", "text", text="An old, silent pond.")])
     pack_corpus(workspace / "data" / "corpus" / "items.parquet", copy / CORPUS, tmp_path / "near.parquet", {"other/nile": "tiny/nile"})
     dataclasses.replace(Manifest.read(copy), corpus_sha256=file_sha256(copy / CORPUS)).write(copy)
-    compressor = Compressor.open(copy)
+    compressor = ServedCompressor.open(copy)
     assert compressor.corpus.unknown(["other/nile", "other/near", "other/x"]) == ["other/x"] and compressor.corpus["other/near"].text
     assert compressor.corpus["other/nile"] == dataclasses.replace(tiny_model.ITEMS[0], id="other/nile")
     folded, own = compressor.run([CompressJob(ASK, ("other/nile",)), CompressJob(ASK, ("tiny/nile",))])

@@ -17,10 +17,10 @@ import tiny_model
 import yaml
 from conftest import Server
 
+from canopy.bundle.manifest import Manifest
 from canopy.bundle.parts import encoder_digest
 from orchestration.machine.environment import QUIET
 from orchestration.models.bento import build_bento
-from serving.bundle import Manifest
 
 pytestmark = pytest.mark.slow
 ASK = "When was the Aswan High Dam finished?"

@@ -1,0 +1,96 @@
+"""What a caller hands over as items: strings, records in the native format, or items as they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from canopy.errors import DataError
+from canopy.ingest.fields import text_of
+from canopy.ingest.native import parse_item
+from canopy.ingest.sink import Unusable, Waiting
+from canopy.items import MODALITIES, Item
+
+Source: TypeAlias = str | Mapping[str, object] | Item
+
+
+def read_question(question: object) -> str:
+    """A question, checked.
+
+    Raises
+    ------
+    DataError
+        If it is no string, or blank.
+    """
+    try:
+        return text_of(question, "question")
+    except Unusable as e:
+        raise DataError(str(e)) from None
+
+
+def read_sources(sources: Iterable[Source], media: Path | None = None) -> list[Item]:
+    """Items in the order given; one without an id is called by its place, ``items[0]``.
+
+    Parameters
+    ----------
+    media : Path, optional
+        Folder that records' ``media`` and ``subtitles`` count from. Without it no file is read: an image is its title,
+        caption and ``words``, a video its title, caption and ``cues``.
+
+    Raises
+    ------
+    DataError
+        If an item cannot be used; the message names the item and the field.
+    """
+    if isinstance(sources, (str, bytes, Mapping, Item)) or not isinstance(sources, Iterable):
+        raise DataError(f"items: a list of items is expected, not one {type(sources).__name__}")
+    return [_read_source(source, f"items[{number}]", media) for number, source in enumerate(sources)]
+
+
+def _read_source(source: object, place: str, media: Path | None) -> Item:
+    name = place
+    try:
+        if isinstance(source, Item):
+            name = f"{place} ({source.id})"
+            check_item(source)
+            return source
+        if isinstance(source, str):
+            return parse_item({"id": place, "modality": "text", "text": source}, None, "")
+        if not isinstance(source, Mapping):
+            raise Unusable(f"a string, a record or an Item is expected, not {type(source).__name__}")
+        record = {**source, "id": source["id"] if source.get("id") is not None else place}
+        if source.get("id") is not None:
+            name = f"{place} ({str(source['id'])[:100]})"
+        if media is None and record.get("subtitles"):
+            raise Unusable("subtitles: no folder of media is given; send `cues`, a list of [start, end, text]")
+        return parse_item(record, media, "")
+    except (Unusable, Waiting) as e:
+        raise DataError(f"{name}: {e}") from None
+
+
+def check_item(item: Item) -> None:
+    """Check that an item that was made by hand can be cut and encoded.
+
+    Raises
+    ------
+    Unusable
+        If a field that its modality needs is missing or wrong.
+    """
+    text_of(item.id, "id")
+    if item.modality not in MODALITIES:
+        raise Unusable(f"modality must be one of {', '.join(MODALITIES)}, not {item.modality!r}")
+    for field in ("title", "section", "caption", "words"):
+        text_of(getattr(item, field), field, empty=True)
+    if item.modality == "text":
+        text_of(item.text, "text")
+    if item.modality == "table":
+        if not item.rows:
+            raise Unusable("rows: a table needs at least one row")
+        for cell in (*item.header, *(cell for row in item.rows for cell in row)):
+            text_of(cell, "a cell of header or rows", empty=True)
+    if item.modality == "video":
+        number = isinstance(item.duration, (int, float)) and math.isfinite(item.duration)
+        if not number or item.duration <= 0:
+            raise Unusable(f"duration must be above 0 seconds, not {item.duration!r}")
