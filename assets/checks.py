@@ -11,9 +11,9 @@ from typing import Any
 import dagster as dg
 
 from assets.metadata import table
-from canopy.errors import ValidationFailed
 from canopy.stages.registry import PER_BENCHMARK, STAGES
-from canopy.validation.rules import SUITES
+from canopy.validation.outcomes import CheckOutcome, ValidationFailed, is_blocked
+from canopy.validation.suites import SUITES
 
 INPUTS = "inputs_meet_their_rules"
 
@@ -42,7 +42,7 @@ def check_specs(stage: str, partitions: dg.PartitionsDefinition | None = None) -
                 for name, (says, blocking) in told.items()]
 
 
-def check_results(stage: str, outcomes: Sequence[Mapping[str, Any]], docs: Path | None = None, *, read: bool = True) -> list[dg.AssetCheckResult]:
+def check_results(stage: str, outcomes: Sequence[CheckOutcome], docs: Path | None = None, *, read: bool = True) -> list[dg.AssetCheckResult]:
     """The outcome of each rule, as the stage recorded it; a rule that was not checked does not pass.
 
     Parameters
@@ -69,7 +69,7 @@ def failed_results(stage: str, error: ValidationFailed, docs: Path) -> list[dg.A
     """What a stage that validation stopped has to show: every outcome of its own suite, or that its inputs do not meet theirs."""
     if error.suite == stage:
         return check_results(stage, error.outcomes, docs, read=not error.source)
-    broken = [o for o in error.outcomes if o["blocking"] and not o["passed"]]
+    broken = [o for o in error.outcomes if is_blocked(o)]
     if not broken or not any(s != stage for s in _reads(stage)):
         return []
     return [dg.AssetCheckResult(asset_key=stage, check_name=INPUTS, passed=False, description=str(error), metadata={
@@ -83,17 +83,17 @@ def source_evaluations(error: ValidationFailed) -> list[dg.AssetCheckEvaluation]
     partition = Path(error.source).name if error.suite in PER_BENCHMARK else None
     return [dg.AssetCheckEvaluation(asset_key=dg.AssetKey(error.suite), check_name=check_name(o["rule"]), passed=False, partition=partition,
                                     severity=dg.AssetCheckSeverity.ERROR, description=f"{error.source} was changed since it was written",
-                                    metadata=_rows(o, None)) for o in error.outcomes if o["blocking"] and not o["passed"]]
+                                    metadata=_rows(o, None)) for o in error.outcomes if is_blocked(o)]
 
 
-def check_evaluations(stage: str, outcomes: Sequence[Mapping[str, Any]], partition: str | None = None) -> list[dg.AssetCheckEvaluation]:
+def check_evaluations(stage: str, outcomes: Sequence[CheckOutcome], partition: str | None = None) -> list[dg.AssetCheckEvaluation]:
     """The same outcomes as events of their own, for a stage that ran outside Dagster."""
     return [dg.AssetCheckEvaluation(asset_key=dg.AssetKey(stage), check_name=str(r.check_name), passed=r.passed, severity=r.severity,
                                     description=r.description, metadata=r.metadata, blocking=None, partition=partition)
             for r in check_results(stage, outcomes)]
 
 
-def _rows(outcome: Mapping[str, Any], docs: Path | None) -> dict[str, Any]:
+def _rows(outcome: CheckOutcome, docs: Path | None) -> dict[str, Any]:
     told: dict[str, Any] = {"failing rows": outcome["failing"]}
     examples = outcome["examples"]
     if examples:

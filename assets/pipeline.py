@@ -33,8 +33,9 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
               metadata={"command": specs[0].template, "reads": dg.MetadataValue.md("\n".join(f"- `{p}`" for p in specs[0].paths)),
                         "parameters": ", ".join((*specs[0].params, *specs[0].own_params))})
     def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        from canopy.errors import CanopyError, ValidationFailed
+        from canopy.errors import CanopyError
         from canopy.paths import Paths
+        from canopy.validation.outcomes import ValidationFailed
 
         tag_process(context)
         partition = context.partition_key if partitions else None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 
 class CanopyError(Exception):
     """Base of every error that is shown to the user without a traceback."""
@@ -16,18 +13,6 @@ class DataError(CanopyError):
 
 class MediaError(DataError):
     """An image or video that cannot be decoded, with the file and the reason."""
-
-
-class ValidationFailed(CanopyError):
-    """A blocking data rule does not hold, so nothing downstream may be built from this data.
-
-    ``suite`` and ``outcomes`` are what was checked and what came out for every rule, so that whoever shows the failure can show the rows;
-    ``source`` is the output they were read from, empty where the stage was about to write them.
-    """
-
-    def __init__(self, message: str, suite: str = "", outcomes: Sequence[Mapping[str, Any]] = (), source: str = "") -> None:
-        super().__init__(message)
-        self.suite, self.outcomes, self.source = suite, tuple(outcomes), source
 
 
 class EncoderMismatch(CanopyError):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from canopy.validation.outcomes import CheckOutcome
+
 
 class Tracker(Protocol):
     """Where a stage tells what it did (MLflow in the product, nothing in tests)."""
@@ -41,4 +43,4 @@ class StageResult:
     tables: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    checks: list[dict[str, Any]] = field(default_factory=list)
+    checks: list[CheckOutcome] = field(default_factory=list)

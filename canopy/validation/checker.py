@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from canopy.errors import ValidationFailed
-from canopy.validation.rules import MADE_FROM, SUITES, OneOf, Rule, Test, Unique
-from canopy.validation.tables import JUDGED, Tables
+from canopy.validation.outcomes import CheckOutcome, ValidationFailed, is_blocked, record_outcome
+from canopy.validation.rules import OneOf, Rule, Test, Unique
+from canopy.validation.suites import SOURCES, SUITES
+from canopy.validation.tables import TABLES
 
-SHOWN_ROWS = 20
+EXAMPLE_ROWS = 20
+_ROWS_IN_MESSAGE = 3
 
 
-def broken(test: Test, column: pa.Array) -> pa.Array:
+def find_broken(test: Test, column: pa.Array) -> pa.Array:
     """Which values break a test, as booleans without null; a null value breaks every test."""
     if isinstance(test, Unique):
         counted = column.value_counts()
@@ -33,34 +34,34 @@ def broken(test: Test, column: pa.Array) -> pa.Array:
     return pc.or_(pc.is_null(column), pc.invert(pc.fill_null(fine, False)))
 
 
-def rules_for(suite: str, tables: Tables, source: str = "") -> tuple[Rule, ...]:
-    """The rules of a suite that the given tables suffice for; of what was read from a ``source``, those that stop a run."""
-    return tuple(r for r in SUITES[suite] if set(MADE_FROM[r.judged]) <= set(tables) and (r.blocking or not source))
+def rules_for(suite: str, tables: Mapping[str, pa.Table], source: str = "") -> tuple[Rule, ...]:
+    """The rules of a suite that the tables suffice for; of tables read from a ``source``, only the blocking ones."""
+    return tuple(r for r in SUITES[suite] if set(SOURCES[r.table]) <= set(tables) and (r.blocking or not source))
 
 
-def judge(rules: tuple[Rule, ...], tables: Tables) -> dict[str, pa.Table]:
-    """The tables whose rows the rules judge, each made once."""
-    return {name: JUDGED[name](tables) for name in dict.fromkeys(r.judged for r in rules)}
+def tabulate(rules: Sequence[Rule], tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables whose rows the rules check, each made once."""
+    return {name: TABLES[name](tables) for name in dict.fromkeys(r.table for r in rules)}
 
 
-def outcome(rule: Rule, failing: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is recorded of a rule: ``rule``, ``says``, ``blocking``, ``passed``, ``failing`` (how many rows) and ``examples`` (the first)."""
-    return {"rule": rule.name, "says": rule.says, "blocking": rule.blocking, "passed": not failing, "failing": failing, "examples": rows}
-
-
-def check_rules(rules: tuple[Rule, ...], judged: Mapping[str, pa.Table], shown: int = SHOWN_ROWS) -> list[dict[str, Any]]:
-    """The outcome of each rule; ``examples`` are rows of the judged table with their number there as ``row``."""
+def check_rules(rules: Sequence[Rule], checked: Mapping[str, pa.Table],
+                most_examples: int = EXAMPLE_ROWS) -> list[CheckOutcome]:
+    """The outcome of each rule; ``examples`` are rows of its table with their number there as ``row``."""
     outcomes = []
     for rule in rules:
-        table = judged[rule.judged]
-        rows = np.flatnonzero(broken(rule.test, table[rule.test.column].combine_chunks()).to_numpy(zero_copy_only=False))
-        first = table.select(list(dict.fromkeys((*rule.shown, rule.test.column)))).take(rows[:shown])
-        outcomes.append(outcome(rule, len(rows), [{"row": n, **r} for n, r in zip(rows[:shown].tolist(), first.to_pylist(), strict=True)]))
+        table = checked[rule.table]
+        broken = find_broken(rule.test, table[rule.test.column].combine_chunks())
+        rows = np.flatnonzero(broken.to_numpy(zero_copy_only=False))
+        first = rows[:most_examples]
+        columns = list(dict.fromkeys((*rule.shown, rule.test.column)))
+        examples = table.select(columns).take(first).to_pylist()
+        numbered = [{"row": n, **r} for n, r in zip(first.tolist(), examples, strict=True)]
+        outcomes.append(record_outcome(rule, len(rows), numbered))
     return outcomes
 
 
-def refuse_broken(suite: str, outcomes: list[dict[str, Any]], source: str = "", more: str = "") -> None:
-    """Raise where a blocking rule is broken.
+def refuse_broken(suite: str, outcomes: Sequence[CheckOutcome], source: str = "", more: str = "") -> None:
+    """Raise if a blocking rule is broken.
 
     Parameters
     ----------
@@ -72,31 +73,36 @@ def refuse_broken(suite: str, outcomes: list[dict[str, Any]], source: str = "", 
     Raises
     ------
     ValidationFailed
-        Naming the first broken rule, its first rows and the other broken rules.
+        If a blocking rule is broken: names the first one, its first rows and the other broken rules.
     """
-    blocked = [o for o in outcomes if o["blocking"] and not o["passed"]]
+    blocked = [o for o in outcomes if is_blocked(o)]
     if not blocked:
         return
     first, others = blocked[0], [repr(o["rule"]) for o in blocked[1:]]
-    rows = "; ".join(", ".join(f"{k} {v!r}" for k, v in r.items() if k != "row") for r in first["examples"][:3])
-    raise ValidationFailed(f"{source or suite}: rule {first['rule']!r} fails for {first['failing']} row{'s' * (first['failing'] != 1)}: {rows}"
-                           + (" ..." if first["failing"] > 3 else "") + (f"; so do {', '.join(others)}" if others else "")
-                           + ("; it was changed since its stage wrote it: `canopy run` makes it again" if source else "") + (f"; {more}" if more else ""),
-                           suite=suite, outcomes=outcomes, source=source)
+    rows = [", ".join(f"{k} {v!r}" for k, v in r.items() if k != "row") for r in first["examples"][:_ROWS_IN_MESSAGE]]
+    message = f"{source or suite}: rule {first['rule']!r} fails for {first['failing']} row{'s' * (first['failing'] != 1)}: "
+    message += "; ".join(rows) + (" ..." if first["failing"] > _ROWS_IN_MESSAGE else "")
+    if others:
+        message += f"; so do {', '.join(others)}"
+    if source:
+        message += "; it was changed since its stage wrote it: `canopy run` makes it again"
+    if more:
+        message += f"; {more}"
+    raise ValidationFailed(message, suite=suite, outcomes=outcomes, source=source)
 
 
 class RuleValidator:
-    """The validator that stages are given (see `canopy.validation.protocol.Validator`)."""
+    """A validator that checks the rules and nothing else (see `canopy.validation.protocol.Validator`)."""
 
-    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[dict[str, Any]]:
-        """Outcomes of every rule of a suite that the tables suffice for (see ``outcome``).
+    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[CheckOutcome]:
+        """Outcomes of every rule of a suite that the tables suffice for.
 
         Raises
         ------
         ValidationFailed
-            Where a blocking rule fails; the message names the rule and the first failing rows.
+            If a blocking rule fails; the message names the rule and the first failing rows.
         """
         rules = rules_for(suite, tables, source)
-        outcomes = check_rules(rules, judge(rules, tables))
+        outcomes = check_rules(rules, tabulate(rules, tables))
         refuse_broken(suite, outcomes, source)
         return outcomes

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
+
+from canopy.validation.outcomes import CheckOutcome
 
 
 class Validator(Protocol):
     """Checks tables against the rules of ``canopy.validation``."""
 
-    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[dict[str, Any]]:
+    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[CheckOutcome]:
         """Outcomes of every rule of a suite that the tables suffice for.
 
         Parameters

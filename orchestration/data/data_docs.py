@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from canopy.atomic import replace_directory
+from canopy.validation.outcomes import CheckOutcome
 from canopy.validation.rules import Rule
 
 _REMOTE = re.compile(r"<link\b[^>]*href=\"https?://[^>]*>|<script\b.*?</script>|<footer>.*?</footer>|url\('https?://[^']*'\)", re.S)
@@ -50,7 +51,7 @@ def docs_page(workspace: Path, stage: str, benchmark: str | None = None) -> Path
 
 
 def write_docs(workspace: Path, stage: str, benchmark: str | None, suite: str, rules: tuple[Rule, ...], judged: Mapping[str, pa.Table],
-               source: str = "") -> list[dict[str, Any]]:
+               source: str = "") -> list[CheckOutcome]:
     """Run the generated suites and replace the stage's data docs with theirs, in one step.
 
     Returns
@@ -83,16 +84,16 @@ def localise(page: str, up: str) -> str:
 
 def _results(site: Path, suite: str, rules: tuple[Rule, ...]) -> dict[str, str]:
     """The page of each judged table's validation result, relative to the site."""
-    return {n: str(next((site / "validations" / f"{suite}_{n}").rglob("*.html")).relative_to(site)) for n in dict.fromkeys(r.judged for r in rules)}
+    return {n: str(next((site / "validations" / f"{suite}_{n}").rglob("*.html")).relative_to(site)) for n in dict.fromkeys(r.table for r in rules)}
 
 
-def _index(heading: str, suite: str, rules: tuple[Rule, ...], outcomes: Sequence[Mapping[str, Any]], pages: Mapping[str, str], source: str) -> str:
+def _index(heading: str, suite: str, rules: tuple[Rule, ...], outcomes: Sequence[CheckOutcome], pages: Mapping[str, str], source: str) -> str:
     lines, rows = [], []
     for rule, told in zip(rules, outcomes, strict=True):
         mark = ("success", "holds") if told["passed"] else ("danger", "fails") if rule.blocking else ("danger", "warns")
         lines.append(f'<tr><td class="text-{mark[0]}">{mark[1]}</td><td>{html.escape(rule.name)}</td><td>{html.escape(rule.says)}</td>'
                      f'<td>{"stops the run" if rule.blocking else "is told"}</td><td>{told["failing"]}</td>'
-                     f'<td><a href="{html.escape(pages[rule.judged])}">{html.escape(rule.judged.replace("_", " "))}</a></td></tr>')
+                     f'<td><a href="{html.escape(pages[rule.table])}">{html.escape(rule.table.replace("_", " "))}</a></td></tr>')
         rows.extend(f"<h2>{html.escape(rule.name)}: the first {len(told['examples'])} of {told['failing']} failing rows</h2>"
                     + _table(told["examples"]) for _ in told["examples"][:1])
     read = f" of what it reads, {html.escape(source)}" if source else ""

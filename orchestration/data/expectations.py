@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from canopy.validation.checker import SHOWN_ROWS, outcome
+from canopy.validation.checker import EXAMPLE_ROWS
+from canopy.validation.outcomes import CheckOutcome, record_outcome
 from canopy.validation.rules import Between, OneOf, Rule, Unique
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _context() -> EphemeralDataContext:
 
 
 def run_suites(suite: str, rules: tuple[Rule, ...], judged: Mapping[str, pa.Table], site: Path | None = None,
-               shown: int = SHOWN_ROWS) -> list[dict[str, Any]]:
+               most_examples: int = EXAMPLE_ROWS) -> list[CheckOutcome]:
     """Run one generated suite for each judged table, and build the data docs of all.
 
     Parameters
@@ -86,28 +87,28 @@ def run_suites(suite: str, rules: tuple[Rule, ...], judged: Mapping[str, pa.Tabl
         context.add_data_docs_site("canopy", {"class_name": "SiteBuilder", "show_how_to_buttons": False,
                                               "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(site)}})
     for name, table in judged.items():
-        of = [r for r in rules if r.judged == name]
+        of = [r for r in rules if r.table == name]
         batch = source.add_dataframe_asset(name).add_batch_definition_whole_dataframe("all rows")
         made = context.suites.add(gx.ExpectationSuite(name=f"{suite}_{name}", expectations=[e for r in of for e in expectations_of(r)]))
         definition = context.validation_definitions.add(gx.ValidationDefinition(name=made.name, data=batch, suite=made))
         tested = {r.test.column for r in of}
         keys = [_ROW, *dict.fromkeys(c for r in of for c in r.shown if c not in tested)]
         told = definition.run(batch_parameters={"dataframe": frame_of(table)}, result_format={
-            "result_format": "SUMMARY", "partial_unexpected_count": shown, "unexpected_index_column_names": keys})
+            "result_format": "SUMMARY", "partial_unexpected_count": most_examples, "unexpected_index_column_names": keys})
         for r in of:
-            found[r.name] = _outcome(r, [x for x in told.results if x.expectation_config.meta.get("rule") == r.name], table, shown)
+            found[r.name] = _outcome(r, [x for x in told.results if x.expectation_config.meta.get("rule") == r.name], table, most_examples)
     if site is not None:
         context.build_data_docs(site_names=["canopy"])
     return [found[r.name] for r in rules]
 
 
-def _outcome(rule: Rule, results: list[Any], table: pa.Table, shown: int) -> dict[str, Any]:
+def _outcome(rule: Rule, results: list[Any], table: pa.Table, most_examples: int) -> CheckOutcome:
     for r in results:
         if r.exception_info and (r.exception_info.get("raised_exception") or any(
                 isinstance(e, Mapping) and e.get("raised_exception") for e in r.exception_info.values())):
             raise RuntimeError(f"Great Expectations could not judge rule {rule.name!r}: {r.exception_info}")
     failing = sum(int(r.result.get("unexpected_count") or 0) for r in results)
-    numbers = sorted({int(i[_ROW]) for r in results for i in r.result.get("partial_unexpected_index_list") or ()})[:shown]
+    numbers = sorted({int(i[_ROW]) for r in results for i in r.result.get("partial_unexpected_index_list") or ()})[:most_examples]
     rows = table.select(list(dict.fromkeys((*rule.shown, rule.test.column)))).take(pa.array(numbers, pa.int64())).to_pylist()
-    said = outcome(rule, failing, [{_ROW: n, **r} for n, r in zip(numbers, rows, strict=True)])
+    said = record_outcome(rule, failing, [{_ROW: n, **r} for n, r in zip(numbers, rows, strict=True)])
     return {**said, "passed": all(r.success for r in results)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from canopy.validation.checker import check_rules, judge, refuse_broken, rules_for
+from canopy.validation.checker import check_rules, refuse_broken, rules_for, tabulate
+from canopy.validation.outcomes import CheckOutcome, is_blocked
 from orchestration.data.data_docs import docs_page, write_docs
 
 
@@ -22,7 +22,7 @@ class ExpectationsValidator:
     def __init__(self, workspace: Path, stage: str, benchmark: str | None = None) -> None:
         self._stage, self._workspace, self._benchmark = stage, workspace, benchmark
 
-    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[dict[str, Any]]:
+    def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[CheckOutcome]:
         """Outcomes of every rule of a suite that the tables suffice for; a rule holds where both say so.
 
         Raises
@@ -31,9 +31,9 @@ class ExpectationsValidator:
             Where a blocking rule fails; the message names the rule, the first failing rows and the page with the others.
         """
         rules = rules_for(suite, tables, source)
-        judged = judge(rules, tables)
+        judged = tabulate(rules, tables)
         outcomes, more = check_rules(rules, judged), ""
-        if not source or any(o["blocking"] and not o["passed"] for o in outcomes):
+        if not source or any(map(is_blocked, outcomes)):
             said = write_docs(self._workspace, self._stage, self._benchmark, suite, rules, judged, source)
             outcomes = [mine if not mine["passed"] or theirs["passed"] else theirs for mine, theirs in zip(outcomes, said, strict=True)]
             more = f"all rows: {docs_page(self._workspace, self._stage, self._benchmark)}"

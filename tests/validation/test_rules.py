@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from canopy.errors import DataError, ValidationFailed
+from canopy.errors import DataError
 from canopy.stages.base import NullTracker
 from canopy.stages.registry import STAGES, load_stage
-from canopy.validation.checker import RuleValidator, check_rules, judge, refuse_broken, rules_for
+from canopy.validation.checker import RuleValidator, check_rules, refuse_broken, rules_for, tabulate
+from canopy.validation.gold_tables import answer_type
 from canopy.validation.inputs import check_inputs
-from canopy.validation.rules import MADE_FROM, SUITES
-from canopy.validation.tables import JUDGED, answer_type
+from canopy.validation.outcomes import ValidationFailed
+from canopy.validation.suites import SOURCES, SUITES
+from canopy.validation.tables import TABLES
 from tests.validation.broken import BREAKS, CONFIG, SCHEMAS, sound, tables, write
 
 
 def test_every_rule_has_a_broken_input() -> None:
     assert set(BREAKS) == {(suite, r.name) for suite, rules in SUITES.items() for r in rules}
-    assert {r.judged for rules in SUITES.values() for r in rules} <= set(MADE_FROM) == set(JUDGED)
+    assert {r.table for rules in SUITES.values() for r in rules} <= set(SOURCES) == set(TABLES)
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -36,7 +38,7 @@ def test_broken_data_breaks_its_rule(suite: str, name: str) -> None:
     change(rows)
     made = tables(rows)
     rules = rules_for(suite, made)
-    outcomes = {o["rule"]: o for o in check_rules(rules, judge(rules, made))}
+    outcomes = {o["rule"]: o for o in check_rules(rules, tabulate(rules, made))}
     assert (outcomes[name]["passed"], outcomes[name]["failing"]) == (False, failing)
     assert set(next(r for r in rules if r.name == name).shown) <= set(outcomes[name]["examples"][0])
     if not next(r for r in rules if r.name == name).blocking:

@@ -18,10 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from canopy.errors import CanopyError, ValidationFailed
+from canopy.errors import CanopyError
 from canopy.stages.base import NullTracker
-from canopy.validation.checker import check_rules, judge, rules_for
-from canopy.validation.rules import SUITES, Between, OneOf, Rule, Unique
+from canopy.validation.checker import check_rules, rules_for, tabulate
+from canopy.validation.outcomes import ValidationFailed
+from canopy.validation.rules import Between, OneOf, Rule, Unique
+from canopy.validation.suites import SUITES
 from orchestration.data.data_docs import docs_page, localise, write_docs
 from orchestration.data.expectations import run_suites
 from orchestration.data.validator import ExpectationsValidator
@@ -36,8 +38,8 @@ def test_both_say_the_same_of_every_rule(suite: str) -> None:
             change(rows)
     for made, passed in ((tables(rows), False), (tables(sound()), True), ({n: s.empty_table() for n, s in SCHEMAS.items()}, True)):
         rules = rules_for(suite, made)
-        judged = judge(rules, made)
-        mine, theirs = check_rules(rules, judged, shown=1000), run_suites(suite, rules, judged, shown=1000)
+        judged = tabulate(rules, made)
+        mine, theirs = check_rules(rules, judged, most_examples=1000), run_suites(suite, rules, judged, most_examples=1000)
         assert mine == theirs
         assert {o["passed"] for o in mine} == {passed}, [o for o in mine if o["passed"] != passed]
 
@@ -56,7 +58,7 @@ def test_both_say_the_same_of_any_rows(rows: list[dict[str, Any]]) -> None:
     rules = tuple(Rule(f"rule {n}", "It says.", True, "made", t, ("text", "whole")) for n, t in enumerate(TESTS))
     judged = {"made": pa.Table.from_pylist(rows, schema=pa.schema(list(KINDS.items())))}
     # Rows are compared as text, in which NaN equals itself.
-    assert str(check_rules(rules, judged, shown=50)) == str(run_suites("any", rules, judged, shown=50))
+    assert str(check_rules(rules, judged, most_examples=50)) == str(run_suites("any", rules, judged, most_examples=50))
 
 
 def test_the_pages_need_no_network_and_name_the_rows(tmp_path: Path) -> None:
@@ -76,9 +78,9 @@ def test_the_pages_need_no_network_and_name_the_rows(tmp_path: Path) -> None:
         for link in re.findall(r'(?:href|src)="([^"#]+)"', html):
             assert link.startswith("http") or (page.parent / link).exists(), f"{page}: {link}"
     linked = re.findall(r'href="(validations/[^"]+)"', text)
-    assert {Path(p).parts[1] for p in linked} == {f"benchmark_{r.judged}" for r in SUITES["benchmark"]}
+    assert {Path(p).parts[1] for p in linked} == {f"benchmark_{r.table}" for r in SUITES["benchmark"]}
     before = index.read_bytes()
-    write_docs(tmp_path, "benchmark", "made", "benchmark", rules_for("benchmark", tables(sound())), judge(SUITES["benchmark"], tables(sound())))
+    write_docs(tmp_path, "benchmark", "made", "benchmark", rules_for("benchmark", tables(sound())), tabulate(SUITES["benchmark"], tables(sound())))
     assert index.read_bytes() != before and [p.name for p in index.parent.parent.iterdir()] == ["benchmark@made"]
 
 
