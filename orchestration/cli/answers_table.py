@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from canopy.answers.summary import Line
     from canopy.config import Config
 
+_CORPORA: dict[str, str] = dict(CORPUS_SCOPES.items())
 _LABELS = {"answer_in_evidence": "answer kept", "gold_recall": "gold kept", "em": "EM", "f1": "F1"}
 
 
@@ -33,7 +34,7 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
     for benchmark in config.benchmarks:
         lines, listing = read_lines(root, config, benchmark)
         for scope in dict.fromkeys(x.corpus_scope for x in lines):
-            title = f"{benchmark}, {CORPUS_SCOPES[scope]}"
+            title = f"{benchmark}, {_CORPORA[scope]}"
             if scope == "own" and listing["own_is_unified"]:
                 say(console, f"{title}: it is all there is, so its figures are those of the unified corpus.")
                 continue
@@ -67,8 +68,9 @@ def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], 
         rows = pq.read_table(folder / "answers.parquet", columns=columns_read(primary)).to_pylist()
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise DataError(f"{folder}: no answers that can be read ({type(e).__name__}); run `canopy evaluate`") from None
-    e = config.evaluation
-    lines = compare_systems(rows, primary, resamples=e.resamples, seed=config.answers.seeds[0], confidence=e.confidence)
+    settings = config.evaluation
+    lines = compare_systems(rows, primary, resamples=settings.resamples, seed=config.answers.seeds[0],
+                            confidence=settings.confidence)
     return lines, listing
 
 

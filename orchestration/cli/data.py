@@ -93,6 +93,7 @@ def fetch(
         BarColumn,
         DownloadColumn,
         Progress,
+        TaskID,
         TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
@@ -106,7 +107,7 @@ def fetch(
         for f in files:
             task = bar.add_task(f.role, total=None)
 
-            def advance(count: int, total: int, task: int = task) -> None:
+            def advance(count: int, total: int, task: TaskID = task) -> None:
                 bar.update(task, completed=count, total=total or None)
 
             path, how = fetch_file(f, folder, advance)

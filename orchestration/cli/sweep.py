@@ -77,8 +77,8 @@ def side_by_side(comparison: Comparison) -> Table:
 
     first = next(c.key for c in comparison.columns if c.key in METRICS)
     several_benchmarks = len({r["benchmark"] for r in comparison.rows}) > 1
-    keys = ("system", first, "gold_recall", "tokens", "difference", "change_tokens")
-    keys = ("benchmark", *keys) if several_benchmarks else keys
+    keys = ["benchmark"] if several_benchmarks else []
+    keys += ["system", first, "gold_recall", "tokens", "difference", "change_tokens"]
     columns = [c for k in keys for c in comparison.columns if c.key == k]
     table = Table(*(Column(c.label, justify="left" if c.kind == "text" else "right",
                            min_width=max(map(len, c.label.split()))) for c in columns),

@@ -1,9 +1,10 @@
-"""What `canopy evaluate --list` says: every system, what it needs, and whether it can run in a workspace."""
+"""`canopy evaluate --list`: every system, what it needs, and whether it can run in a workspace."""
 
 from __future__ import annotations
 
 import os
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,48 +19,61 @@ if TYPE_CHECKING:
 _WIDEST = 120  # longer lines are hard to follow
 
 
-def show_systems(root: Path, config: Config, console: Console) -> None:
-    """A paragraph for every system: its name and whether it can run here, what it is, what it needs, and each thing that keeps it from running.
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What systems can use in a workspace, the language model server's address, and what is wrong with the server."""
 
-    On a terminal, lines are wrapped between words; in a file or a pipe each statement is one line, so that they can be searched.
+    situation: Situation
+    server: str = ""
+    trouble: str = ""
+
+
+def show_systems(root: Path, config: Config, console: Console) -> None:
+    """Print a paragraph for every system: what it is, what it needs, and each thing that keeps it from running.
+
+    On a terminal, lines are wrapped between words; in a file or a pipe each statement is one line, so that they can be
+    searched.
     """
     from rich.text import Text
 
     from canopy.pipelines.availability import describe_needs, find_obstacles
     from canopy.pipelines.base import all_systems
 
-    here, server, trouble = situation_of(root, config)
+    workplace = inspect_workspace(root, config)
     width = min(console.width, _WIDEST) if console.is_terminal else 0
 
     def say(text: str, indent: str = "    ", style: str = "") -> None:
         lines = [indent + text]
         if width:  # names and addresses stay whole, to be copied
-            lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}  " if indent else "", break_long_words=False, break_on_hyphens=False)
+            lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}  " if indent else "",
+                                  break_long_words=False, break_on_hyphens=False)
         for line in lines:
             console.print(Text(line, style), soft_wrap=True)
 
-    able = 0
+    count = 0
     for name, spec in all_systems().items():
-        told, needs = find_obstacles(spec, here), describe_needs(spec)
-        able += not told
-        console.print(Text.assemble((name, "bold"), ": ", ("can run here", "green") if not told else ("cannot run here", "yellow")), soft_wrap=True)
+        obstacles, needs = find_obstacles(spec, workplace.situation), describe_needs(spec)
+        count += not obstacles
+        verdict = ("cannot run here", "yellow") if obstacles else ("can run here", "green")
+        console.print(Text.assemble((name, "bold"), ": ", verdict), soft_wrap=True)
         say(spec.says)
         if needs:
             say(f"needs {needs}", style="dim")
-        for why in told:
-            say(f"why not: {why}")
+        for obstacle in obstacles:
+            say(f"why not: {obstacle}")
     console.print()
-    say(f"{able} of {len(all_systems())} systems can run in {root}.", "")
-    if trouble:
-        say(f"{trouble}; while params.yaml or the environment names it, no system can run", "", "red")
-    elif server:
-        say(f"Read by the model at {server}.", "")
+    say(f"{count} of {len(all_systems())} systems can run in {root}.", "")
+    if workplace.trouble:
+        say(f"{workplace.trouble}; while params.yaml or the environment names it, no system can run", "", "red")
+    elif workplace.server:
+        say(f"Read by the model at {workplace.server}.", "")
     else:
-        say("No language model server is set: the LLM-free roles read, judge and route. Their answers are no measure of a language model's.", "")
+        say("No language model server is set: the LLM-free roles read, judge and route. Their answers are no measure "
+            "of a language model's.", "")
 
 
-def situation_of(root: Path, config: Config) -> tuple[Situation, str, str]:
-    """What systems can count on in a workspace, the server's address, and what is wrong with it (empty where nothing is)."""
+def inspect_workspace(root: Path, config: Config) -> Workplace:
+    """Look up the server, the models on this machine and the node scores of a workspace."""
     from canopy.llm.connect import named_server
     from canopy.pipelines.availability import Situation, find_models
 
@@ -70,16 +84,25 @@ def situation_of(root: Path, config: Config) -> tuple[Situation, str, str]:
             ask_for_models(server)
     except ServerError as e:
         trouble = str(e)
-    made = root / "data" / "node_embeddings"
-    # f0 and f_theta are made on the way; others where something made them.
-    scorers = {"f0", "f_theta", *(p.name for p in made.glob("*") if (p / "manifest.json").is_file())}
-    return Situation(bool(server) and not trouble, find_models(config.answers.models, root), config.answers.models, frozenset(scorers), True), server, trouble
+    # The pipeline makes f0 and f_theta before it answers; others count if they exist.
+    stores = (root / "data" / "node_embeddings").glob("*")
+    scorers = {"f0", "f_theta", *(p.name for p in stores if (p / "manifest.json").is_file())}
+    models = config.answers.models
+    situation = Situation(bool(server) and not trouble, find_models(models, root), models, frozenset(scorers), True)
+    return Workplace(situation, server, trouble)
 
 
 def ask_for_models(server: str) -> None:
-    """Whether a server answers at all; ServerError where it does not. Asked once and not for long: this is a look, no run."""
+    """Ask a server once which models it has, with a short deadline.
+
+    Raises
+    ------
+    ServerError
+        If it does not answer.
+    """
     from canopy.llm.client import ChatClient
     from canopy.llm.connect import KEY
     from canopy.llm.wire import Server
 
-    ChatClient(Server(server, "", os.environ.get(KEY, "").strip(), concurrency=1, timeout_seconds=5.0, tries=1)).models()
+    key = os.environ.get(KEY, "").strip()
+    ChatClient(Server(server, "", key, concurrency=1, timeout_seconds=5.0, tries=1)).models()

@@ -19,8 +19,9 @@ from tests.orchestration.project import ROOT
 def canopy(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the program."""
     env = {k: v for k, v in os.environ.items() if k not in ("CANOPY_WORKSPACE", "DAGSTER_HOME")}
-    return subprocess.run([sys.executable, "-m", "assets.program", *arguments], capture_output=True, text=True, timeout=500,
-                          env={**env, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}, cwd=options.pop("cwd", ROOT), **options)
+    env |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    return subprocess.run([sys.executable, "-m", "assets.program", *arguments], capture_output=True, text=True,
+                          timeout=500, env=env, cwd=options.pop("cwd", ROOT), **options)
 
 
 def test_help_teaches() -> None:
@@ -29,56 +30,63 @@ def test_help_teaches() -> None:
     assert {"run", "status", "doctor", "promote", "compress", "serve"} <= set(canopy("--help").stdout.split())
 
 
-@pytest.mark.parametrize(("arguments", "told"), [
+@pytest.mark.parametrize(("arguments", "message"), [
     (["run", "--data", "/nowhere"], "error: /nowhere: no such folder"),
-    (["run", "--benchmarks", "hotpotqa"], "error: --benchmarks hotpotqa: say where their release files are with --data DIR"),
+    (["run", "--benchmarks", "hotpotqa"],
+     "error: --benchmarks hotpotqa: say where their release files are with --data DIR"),
     (["status", "--workspace", "/tmp"], "error: /tmp: no workspace"),
 ])
-def test_errors_are_one_line(arguments: list[str], told: str) -> None:
-    done = canopy(*arguments)
-    assert done.returncode == 1 and done.stderr.startswith(told) and done.stderr.count("\n") == 1, done.stderr
+def test_errors_are_one_line(arguments: list[str], message: str) -> None:
+    result = canopy(*arguments)
+    assert result.returncode == 1 and result.stderr.startswith(message), result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_the_stage_command_says_what_it_wants(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "orchestration.pipeline.stage"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2 and "usage: python -m orchestration.pipeline.stage NAME [BENCHMARK]" in done.stderr
-    done = subprocess.run([sys.executable, "-m", "orchestration.pipeline.stage", "benchmark", "nope"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nope" in done.stderr
+    command = [sys.executable, "-m", "orchestration.pipeline.stage"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "usage: python -m orchestration.pipeline.stage NAME [BENCHMARK]" in result.stderr
+    result = subprocess.run([*command, "benchmark", "nope"], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 1 and result.stderr.count("\n") == 1 and "nope" in result.stderr
 
 
 @pytest.mark.slow
 def test_doctor() -> None:
-    done = canopy("doctor")
-    assert "weights have the published sha256" in done.stdout and "telemetry" in done.stdout
+    result = canopy("doctor")
+    assert "weights have the published sha256" in result.stdout and "telemetry" in result.stdout
 
 
 @pytest.mark.slow
 def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_path: Path) -> None:
-    """Run over a user's documents; kill it in training; go on; nothing is left to do; DVC agrees; one parameter reruns its part."""
+    """Run over own documents; kill it in training; go on; nothing is left; DVC agrees; one parameter reruns its part."""
     folder = tmp_path / "work"
-    command = [sys.executable, "-m", "assets.program", "run", "--data", str(documents), "--workspace", str(folder), "--set", "training.epochs=2",
-               "--set", "training.checkpoint_steps=1", "--set", "training.batch=2", "--set", "evaluation.resamples=100"]
+    command = [sys.executable, "-m", "assets.program", "run", "--data", str(documents), "--workspace", str(folder)]
+    for assignment in ("training.epochs=2", "training.checkpoint_steps=1", "training.batch=2",
+                       "evaluation.resamples=100"):
+        command += ["--set", assignment]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     tracked = {f: (ROOT / f).read_bytes() for f in ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore")}
     for kind in (signal.SIGINT, signal.SIGKILL):
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        told = []
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, start_new_session=True)
+        lines = []
         assert process.stdout
         for line in process.stdout:
-            told.append(line)
+            lines.append(line)
             if "> node_encoder" in line:
                 time.sleep(4)
                 process.send_signal(kind)
                 break
         rest = process.stdout.read()
-        assert process.wait(60) == (130 if kind == signal.SIGINT else -9), "".join(told) + rest
+        assert process.wait(60) == (130 if kind == signal.SIGINT else -9), "".join(lines) + rest
         assert kind == signal.SIGKILL or "stopped; what was finished is kept" in rest
         assert not (folder / "data" / "node_encoder").exists()
-    assert "> benchmark@tiny" not in "".join(told)  # the second run had nothing to do there
+    assert "> benchmark@tiny" not in "".join(lines)  # the second run had nothing to do there
 
-    done = canopy("run", "--workspace", str(folder))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "> node_encoder" in done.stdout and "> registered_model" in done.stdout and "> benchmark" not in done.stdout
+    result = canopy("run", "--workspace", str(folder))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "> node_encoder" in result.stdout and "> registered_model" in result.stdout and "> benchmark" not in result.stdout
     assert {f: (ROOT / f).read_bytes() for f in tracked} == tracked
 
     again = canopy("run", "--stale", "--workspace", str(folder))
@@ -87,18 +95,19 @@ def test_the_whole_way_stopped_killed_and_taken_up_again(documents: Path, tmp_pa
     assert "Dagster and `dvc status` agree. Everything is up to date" in status.stdout, status.stdout
 
     dvc = [sys.executable, "-m", "dvc"]
-    told = subprocess.run([*dvc, "status"], cwd=folder, env=env, capture_output=True, text=True).stdout
-    assert "up to date" in told, told
-    done = canopy("run", "--workspace", str(folder), "--set", "evaluation.resamples=200")
-    ran = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("> ")]
-    assert ran[:1] == ["evaluation@tiny"] and "params.yaml: evaluation.resamples 100 -> 200" in done.stdout
+    text = subprocess.run([*dvc, "status"], cwd=folder, env=env, capture_output=True, text=True).stdout
+    assert "up to date" in text, text
+    result = canopy("run", "--workspace", str(folder), "--set", "evaluation.resamples=200")
+    ran = [line.split()[1] for line in result.stdout.splitlines() if line.startswith("> ")]
+    assert ran[:1] == ["evaluation@tiny"] and "params.yaml: evaluation.resamples 100 -> 200" in result.stdout
     assert set(ran) <= {"evaluation@tiny", "answers@tiny", "report", "registered_model"}
 
     bad = (documents / "questions.jsonl").read_text()
     try:
         (documents / "questions.jsonl").write_text(bad.replace('"gold"', '"gold" oops', 8))
-        done = canopy("run", "--workspace", str(folder))
-        assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr and "questions.jsonl" in done.stderr, done.stderr
+        result = canopy("run", "--workspace", str(folder))
+        assert result.returncode == 1 and "questions.jsonl" in result.stderr, result.stderr
+        assert "Traceback" not in result.stdout + result.stderr
     finally:
         (documents / "questions.jsonl").write_text(bad)
 
@@ -117,7 +126,8 @@ def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None
     folder, dagster = make_workspace(tmp_path / "work", benchmarks_at(documents, [])), DagsterOrchestrator()
     with running(folder, dagster, 23000, 25000) as addresses:
         query = json.dumps({"query": "{assetNodes{assetKey{path} groupName}}"}).encode()
-        with pytest.raises(CanopyError, match="another `canopy ui` is at work here"), running(folder, dagster, 23100, 25100):
+        busy = pytest.raises(CanopyError, match="another `canopy ui` is at work here")
+        with busy, running(folder, dagster, 23100, 25100):
             pass
         request = Request(f"{addresses.dagster}/graphql", data=query, headers={"content-type": "application/json"})
         until, nodes = time.monotonic() + 60, []
@@ -129,8 +139,9 @@ def test_both_uis_start_answer_and_stop(documents: Path, tmp_path: Path) -> None
         with pytest.raises(OSError):  # loopback only
             import socket
 
-            socket.create_connection((socket.gethostbyname(socket.gethostname()), int(addresses.dagster.rsplit(":")[-1])), timeout=2).close()
-            if socket.gethostbyname(socket.gethostname()).startswith("127."):
+            host, port = socket.gethostbyname(socket.gethostname()), int(addresses.dagster.rsplit(":")[-1])
+            socket.create_connection((host, port), timeout=2).close()
+            if host.startswith("127."):
                 raise OSError
     for address in (addresses.dagster, addresses.mlflow):
         with pytest.raises(OSError):

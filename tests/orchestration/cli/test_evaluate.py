@@ -1,4 +1,4 @@
-"""`canopy evaluate` and `canopy sweep`: what they list, write, print and lay side by side; the stages they run are tested elsewhere."""
+"""`canopy evaluate` and `canopy sweep`: what they list, write and print; the stages they run are tested elsewhere."""
 
 from __future__ import annotations
 
@@ -37,45 +37,51 @@ def console(width: int = 400, terminal: bool = False) -> Console:
     return Console(record=True, width=width, file=open("/dev/null", "w"), force_terminal=terminal)
 
 
-def listed(root: Path, params: str = PARAMS, out: Console | None = None) -> str:
+def list_systems(root: Path, params: str = PARAMS, out: Console | None = None) -> str:
     (root / "params.yaml").write_text(params)
     out = out or console()
     show_systems(root, load_config(root / "params.yaml"), out)
     return out.export_text()
 
 
-def told_of(told: str, system: str) -> str:
+def paragraph(text: str, system: str) -> str:
     """The paragraph on a system."""
-    lines = told.splitlines()
+    lines = text.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(f"{system}: "))
     return "\n".join([lines[start], *itertools.takewhile(lambda line: line.startswith("    "), lines[start + 1:])])
 
 
 def test_every_system_is_listed_with_what_it_needs_and_whether_it_can_run(tmp_path: Path) -> None:
-    told = listed(tmp_path)
+    text = list_systems(tmp_path)
     for name, spec in all_systems().items():
-        assert f"    {spec.says}\n" in told_of(told, name) + "\n"
-    assert told_of(told, "canopy").startswith("canopy: can run here\n") and "    needs gold evidence" in told_of(told, "gold-item") and "why not" not in told_of(told, "canopy")
-    assert told_of(told, "ircot").startswith("ircot: cannot run here\n") and "    why not: needs a language model server: set language.base_url" in told_of(told, "ircot")
-    assert "    why not: needs a model: answers.models.recomp_extractive is not set; " in told_of(told, "recomp-extractive")
-    assert "No language model server is set: the LLM-free roles read" in told
+        assert f"    {spec.says}\n" in paragraph(text, name) + "\n"
+    canopy, ircot = paragraph(text, "canopy"), paragraph(text, "ircot")
+    assert canopy.startswith("canopy: can run here\n") and "why not" not in canopy
+    assert "    needs gold evidence" in paragraph(text, "gold-item")
+    assert ircot.startswith("ircot: cannot run here\n")
+    assert "    why not: needs a language model server: set language.base_url" in ircot
+    assert "    why not: needs a model: answers.models.recomp_extractive is not set; " in paragraph(text, "recomp-extractive")
+    assert "No language model server is set: the LLM-free roles read" in text
 
 
 def test_the_list_fits_a_terminal_and_a_pipe_gets_whole_lines(tmp_path: Path) -> None:
-    narrow, piped = listed(tmp_path, out=console(80, terminal=True)), listed(tmp_path, out=console(80))
-    assert max(map(len, narrow.splitlines())) <= 80 and 2 <= len(told_of(narrow, "ircot").splitlines()) <= 8
-    assert "CANOPY_LLM_MODEL" in narrow and "fangyuan/nq_extractive_compressor" in narrow  # what one copies is not cut
-    assert len(told_of(piped, "ircot").splitlines()) == 4 and "    why not: needs a language model server: set language.base_url and language.model in params.yaml, or" in piped
+    narrow = list_systems(tmp_path, out=console(80, terminal=True))
+    piped = list_systems(tmp_path, out=console(80))
+    assert max(map(len, narrow.splitlines())) <= 80 and 2 <= len(paragraph(narrow, "ircot").splitlines()) <= 8
+    assert "CANOPY_LLM_MODEL" in narrow and "fangyuan/nq_extractive_compressor" in narrow  # not cut, to be copied
+    assert len(paragraph(piped, "ircot").splitlines()) == 4
+    assert ("    why not: needs a language model server: set language.base_url and language.model in params.yaml, or"
+            in piped)
     assert " ".join(narrow.split()) == " ".join(piped.split())
 
 
 def test_a_server_that_answers_and_one_that_does_not(tmp_path: Path) -> None:
     with ScriptedServer() as server:
-        told = listed(tmp_path, PARAMS + f"language: {{base_url: '{server.url}'}}\n")
-        assert "ircot: can run here" in told and f"Read by the model at {server.url}." in told and not server.requests
+        text = list_systems(tmp_path, PARAMS + f"language: {{base_url: '{server.url}'}}\n")
+        assert "ircot: can run here" in text and f"Read by the model at {server.url}." in text and not server.requests
         url = server.url
-    told = listed(tmp_path, PARAMS + f"language: {{base_url: '{url}'}}\n")
-    assert "ircot: cannot run here" in told and "no system can run" in told
+    text = list_systems(tmp_path, PARAMS + f"language: {{base_url: '{url}'}}\n")
+    assert "ircot: cannot run here" in text and "no system can run" in text
 
 
 def test_the_command_lists_and_names_what_does_not_exist() -> None:
@@ -94,37 +100,46 @@ def test_the_environments_server_is_written_down_and_its_key_is_not(monkeypatch:
     for name, value in (("BASE_URL", "http://127.0.0.1:1/v1"), ("MODEL", "m"), ("API_KEY", "secret")):
         monkeypatch.setenv(f"CANOPY_LLM_{name}", value)
     assert server_of_environment(config, console()) == ["language.base_url=http://127.0.0.1:1/v1", "language.model=m"]
-    named = config.model_copy(update={"language": config.language.model_copy(update={"base_url": "http://127.0.0.1:2/v1", "model": "m"})})
+    language = config.language.model_copy(update={"base_url": "http://127.0.0.1:2/v1", "model": "m"})
+    named = config.model_copy(update={"language": language})
     out = console()
     assert server_of_environment(named, out) == []
-    told = out.export_text()  # what a user set last is not passed over in silence
-    assert "CANOPY_LLM_BASE_URL (http://127.0.0.1:1/v1) is not used: params.yaml names http://127.0.0.1:2/v1; --set language.base_url=http://127.0.0.1:1/v1 changes that" in told
-    assert "CANOPY_LLM_MODEL" not in told and "secret" not in told
+    text = out.export_text()  # what a user set last is not passed over in silence
+    assert ("CANOPY_LLM_BASE_URL (http://127.0.0.1:1/v1) is not used: params.yaml names http://127.0.0.1:2/v1; "
+            "--set language.base_url=http://127.0.0.1:1/v1 changes that") in text
+    assert "CANOPY_LLM_MODEL" not in text and "secret" not in text
 
 
-def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1"), corpus_scopes: Sequence[str] = ("unified",)) -> Path:
+def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str] = ("em", "f1"),
+                  corpus_scopes: Sequence[str] = ("unified",)) -> Path:
     """What the stage `answers` writes, made up."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "params.yaml").write_text(PARAMS)
     folder = root / "data" / "answers" / "tiny"
-    rows: list[dict[str, Any]] = [
-        {"question_id": f"q{n}", "reader": "words", "system": system, "corpus_scope": corpus_scope, "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
-         **{m: None for m in METRICS}, **dict.fromkeys(primary, v), "tokens": 10, "whole_tokens": 40, "calls": [], "rounds": 1, "retrieved": 3, "follow_up_retrieved": 0, "duplicates": 0,
-         "cap_cut": False, "gold_items_found": 1, "gold_items": 2, "gold_recall": 0.5, "answer_in_evidence": None, "items_refinable": 1, "items_kept": 1, "items_split": 0,
-         "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []} for corpus_scope in corpus_scopes for system, values in em.items() for n, v in enumerate(values)]
+    blank: dict[str, Any] = {
+        "reader": "words", "variant": "", "seed": 13, "k": 3, "rounds_limit": 1, "prediction": "x",
+        **{m: None for m in METRICS}, "tokens": 10, "whole_tokens": 40, "calls": [], "rounds": 1, "retrieved": 3,
+        "follow_up_retrieved": 0, "duplicates": 0, "cap_cut": False, "gold_items_found": 1, "gold_items": 2,
+        "gold_recall": 0.5, "answer_in_evidence": None, "items_refinable": 1, "items_kept": 1, "items_split": 0,
+        "items_pruned": 0, "outcomes": [], "notes": [], "evidence": []}
+    rows = [{**blank, "question_id": f"q{n}", "system": system, "corpus_scope": scope, **dict.fromkeys(primary, v)}
+            for scope in corpus_scopes for system, values in em.items() for n, v in enumerate(values)]
     write_table(folder / "answers.parquet", rows, ANSWER_SCHEMA)
-    described = [{"name": s, "ran": True, "why_not": []} for s in em] + [{"name": "ircot", "ran": False, "why_not": ["needs a language model server"]}]
-    (folder / "systems.json").write_text(json.dumps({"readers": [{"name": "words", "label": "the word reader", "kind": "plain"}], "llm_free": True, "systems": described, "own_is_unified": False,
-                                                     "metric": {"primary": list(primary), "rules": "As SQuAD."}}))
+    systems: list[dict[str, Any]] = [{"name": s, "ran": True, "why_not": []} for s in em]
+    systems.append({"name": "ircot", "ran": False, "why_not": ["needs a language model server"]})
+    (folder / "systems.json").write_text(json.dumps({
+        "readers": [{"name": "words", "label": "the word reader", "kind": "plain"}], "llm_free": True,
+        "systems": systems, "own_is_unified": False, "metric": {"primary": list(primary), "rules": "As SQuAD."}}))
     return root
 
 
 def test_answers_are_shown_with_intervals_and_what_was_not_run_with_why(tmp_path: Path) -> None:
     root, out = write_answers(tmp_path, {"vanilla": [1.0, 0.0] * 10, "canopy": [1.0] * 20}), console()
     assert show_answers(root, load_config(root / "params.yaml"), out) == 2
-    told = out.export_text()
-    assert "tiny, unified corpus" in told and "50.0% [" in told and "+50.0 [" in told and "EM - vanilla's" in told
-    assert "read by the word reader; no language model took part. As SQuAD." in told and "not run: ircot: needs a language model server" in told
+    text = out.export_text()
+    assert "tiny, unified corpus" in text and "50.0% [" in text and "+50.0 [" in text and "EM - vanilla's" in text
+    assert "read by the word reader; no language model took part. As SQuAD." in text
+    assert "not run: ircot: needs a language model server" in text
     (root / "data" / "answers" / "tiny" / "systems.json").unlink()
     with pytest.raises(CanopyError, match="no answers that can be read"):
         read_lines(root, load_config(root / "params.yaml"), "tiny")
@@ -132,11 +147,13 @@ def test_answers_are_shown_with_intervals_and_what_was_not_run_with_why(tmp_path
 
 def test_no_figure_is_cut_off_in_a_pipe_or_on_a_terminal(tmp_path: Path) -> None:
     """HotpotQA has four official measures; a system's name may be long."""
-    root = write_answers(tmp_path, {"vanilla": [1.0, 0.0] * 10, "canopy-aggregate-all": [1.0] * 20}, ["em", "f1", "sp_f1", "joint_f1"])
+    root = write_answers(tmp_path, {"vanilla": [1.0, 0.0] * 10, "canopy-aggregate-all": [1.0] * 20},
+                         ["em", "f1", "sp_f1", "joint_f1"])
     for out in (console(80), *(console(width, terminal=True) for width in (80, 120, 160, 240))):
         show_answers(root, load_config(root / "params.yaml"), out)
-        told = out.export_text()
-        assert "\u2026" not in told and "canopy-aggregate-all" in told and (("sp f1" in told and "calls" in told) is (not out.is_terminal or out.width == 240))
+        text = out.export_text()
+        assert "\u2026" not in text and "canopy-aggregate-all" in text
+        assert ("sp f1" in text and "calls" in text) is (not out.is_terminal or out.width == 240)
 
 
 def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
@@ -149,73 +166,100 @@ def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
 
     assert "no seconds were measured here" in shown()
     path.parent.mkdir(parents=True)
-    took = {"reader": "words", "corpus_scope": "unified", "system": "canopy", "variant": "", "answers": 3, "mean": 0.25, "median": 0.125, "p95": 3.0, "roles": {},
-            "activities": {"search": 0.0004, "read": 0.2}, "answers_from_cached_calls": 0}
-    steps = {"query_encoding": 0.011, "search": 0.00042, "node_encoding_cold": 2.31, "node_scores_cached": 0.0012, "nodes": 61.0, "questions": 3.0}
-    path.write_text(json.dumps({"systems": [took, {**took, "variant": "k=5", "mean": 77.0}, {**took, "corpus_scope": "gold", "mean": 88.0}], "retrieval": {"unified": steps, "own": steps}}))
-    told = shown()
-    assert max(len(line) for line in told.splitlines() if "FILE" not in line) <= 80 and "every corpus, size and role: FILE" in told and "mean of 3, one thread" in told
-    assert all(line.split() == [corpus, "11", "ms", "0.42", "ms", "2.3", "s", "1.2", "ms", "61"] for corpus in ("unified", "own") for line in told.splitlines() if line.startswith(f" {corpus} "))
-    assert ["canopy", "250", "125", "3,000", "0.40", "200", "50"] in [line.split() for line in told.splitlines()] and "77" not in told and "88" not in told
+    row = {"reader": "words", "corpus_scope": "unified", "system": "canopy", "variant": "", "answers": 3, "mean": 0.25,
+           "median": 0.125, "p95": 3.0, "roles": {}, "activities": {"search": 0.0004, "read": 0.2},
+           "answers_from_cached_calls": 0}
+    steps = {"query_encoding": 0.011, "search": 0.00042, "node_encoding_cold": 2.31, "node_scores_cached": 0.0012,
+             "nodes": 61.0, "questions": 3.0}
+    rows = [row, {**row, "variant": "k=5", "mean": 77.0}, {**row, "corpus_scope": "gold", "mean": 88.0}]
+    path.write_text(json.dumps({"systems": rows, "retrieval": {"unified": steps, "own": steps}}))
+    text = shown()
+    lines = text.splitlines()
+    assert max(len(line) for line in lines if "FILE" not in line) <= 80
+    assert "every corpus, size and role: FILE" in text and "mean of 3, one thread" in text
+    for corpus in ("unified", "own"):
+        cells = next(line.split() for line in lines if line.startswith(f" {corpus} "))
+        assert cells == [corpus, "11", "ms", "0.42", "ms", "2.3", "s", "1.2", "ms", "61"]
+    assert ["canopy", "250", "125", "3,000", "0.40", "200", "50"] in [line.split() for line in lines]
+    assert "77" not in text and "88" not in text
     path.write_text("[]")
     assert "no seconds that can be read" in shown()
     assert [show_time(s) for s in (0, 0.0000049, 0.0099, 0.9999, 99.96, 1234)] == ["0", "0.0049 ms", "9.9 ms", "1.0 s", "100 s", "1,234 s"]
 
 
 def test_values_are_combined(tmp_path: Path) -> None:
-    points = plan_points(tmp_path, ["hierarchy.branching=2,4", "answers.k=5", "answers.corpus_scopes=[unified],[own, gold]"], ["answers.systems=[canopy]"])
-    assert [p.name for p in points] == [f"B={b}, corpus_scopes={s}" for b in (2, 4) for s in ("[unified]", "[own, gold]")]
-    assert points[3].assignments == ("answers.systems=[canopy]", "hierarchy.branching=4", "answers.k=5", "answers.corpus_scopes=[own, gold]")
+    axes = ["hierarchy.branching=2,4", "answers.k=5", "answers.corpus_scopes=[unified],[own, gold]"]
+    points = plan_points(tmp_path, axes, ["answers.systems=[canopy]"])
+    names = [f"B={b}, corpus_scopes={s}" for b in (2, 4) for s in ("[unified]", "[own, gold]")]
+    assert [p.name for p in points] == names
+    assert points[3].assignments == ("answers.systems=[canopy]", "hierarchy.branching=4", "answers.k=5",
+                                     "answers.corpus_scopes=[own, gold]")
     assert points[0].axes == ("hierarchy.branching", "answers.corpus_scopes")
-    assert len({p.folder for p in points}) == 4 and all(p.folder.is_relative_to(tmp_path / ".canopy" / "sweeps") for p in points)
-    again = plan_points(tmp_path, ["hierarchy.branching=4,2", "answers.k=5", "answers.corpus_scopes=[own, gold],[unified]"])
+    assert len({p.folder for p in points}) == 4
+    assert all(p.folder.is_relative_to(tmp_path / ".canopy" / "sweeps") for p in points)
+    axes = ["hierarchy.branching=4,2", "answers.k=5", "answers.corpus_scopes=[own, gold],[unified]"]
+    again = plan_points(tmp_path, axes)
     assert {p.folder for p in again} == {p.folder for p in points}  # a point keeps its workspace, whatever else is asked for
 
 
-@pytest.mark.parametrize(("given", "told"), [("answers.k=5,0", r"^k=0: answers\.k: .* greater than or equal to 1"), ("answers.budgets=[0.2],[0]", r"^budgets=\[0\]: answers\.budgets\.0: "),
-                                                 ("answers.budgets=[1],[1.5]", r"^budgets=\[1\.5\]: "), ("answers.sweep_rounds=[16],[17]", r"^sweep_rounds=\[17\]: "), ("answers.foo=1,2", "answers.foo")])
-def test_values_that_a_parameter_does_not_take_stop_a_sweep_before_it_begins(given: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("assignment", "message"), [
+    ("answers.k=5,0", r"^k=0: answers\.k: .* greater than or equal to 1"),
+    ("answers.budgets=[0.2],[0]", r"^budgets=\[0\]: answers\.budgets\.0: "),
+    ("answers.budgets=[1],[1.5]", r"^budgets=\[1\.5\]: "),
+    ("answers.sweep_rounds=[16],[17]", r"^sweep_rounds=\[17\]: "),
+    ("answers.foo=1,2", "answers.foo"),
+])
+def test_values_that_a_parameter_does_not_take_stop_a_sweep_before_it_begins(
+        assignment: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text(PARAMS)
-    with pytest.raises(DataError, match=told):
-        run_points(tmp_path, plan_points(tmp_path, [given]), DagsterOrchestrator(), console())
+    with pytest.raises(DataError, match=message):
+        run_points(tmp_path, plan_points(tmp_path, [assignment]), DagsterOrchestrator(), console())
     assert [p.name for p in tmp_path.iterdir()] == ["params.yaml"]
 
 
 @pytest.mark.parametrize("content", [b"benchmarks: [1", b"\xff\xfe\x00junk", b"- a"])
 def test_parameters_that_cannot_be_read_are_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_bytes(content)
-    with pytest.raises(DataError, match=r"^\S+params\.yaml: ") as told:
+    with pytest.raises(DataError, match=r"^\S+params\.yaml: ") as error:
         run_points(tmp_path, [Point("k=1", ("answers.k=1",), tmp_path / "p")], DagsterOrchestrator(), console())
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
     with pytest.raises(DataError, match=r"^\S+params\.yaml: [^\n]+$"):
         set_params(tmp_path, ["answers.questions=3"])
 
 
-@pytest.mark.parametrize("given", [["hierarchy.branching"], ["hierarchy.branching=2"], ["=2,3"], ["answers.k="], ["answers.k=5,5"], ["answers.k=[5,6"]])
-def test_what_is_no_sweep_is_refused(given: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("assignment", [
+    "hierarchy.branching", "hierarchy.branching=2", "=2,3", "answers.k=", "answers.k=5,5", "answers.k=[5,6"])
+def test_what_is_no_sweep_is_refused(assignment: str, tmp_path: Path) -> None:
     with pytest.raises(DataError):
-        plan_points(tmp_path, given)
+        plan_points(tmp_path, [assignment])
 
 
 def test_points_are_laid_side_by_side_on_the_same_questions_a_corpus_a_table(tmp_path: Path) -> None:
     wins = {2: [0.0] * 20, 4: [0.0] * 15 + [1.0] * 5}
-    folders = {b: write_answers(tmp_path / f"b{b}", {"vanilla": [1.0, 0.0] * 10, "canopy": values}, corpus_scopes=("unified", "gold")) for b, values in wins.items()}
+    folders = {b: write_answers(tmp_path / f"b{b}", {"vanilla": [1.0, 0.0] * 10, "canopy": values},
+                                corpus_scopes=("unified", "gold")) for b, values in wins.items()}
     points = [Point(f"B={b}", (), f, ("hierarchy.branching",)) for b, f in folders.items()]
     files, tables = compare(points)
-    assert [t.about["corpus"] for t in tables] == ["unified corpus", "gold items given"] and all(len(t.rows) == 4 for t in tables)  # no table mixes corpora
+    assert [t.about["corpus"] for t in tables] == ["unified corpus", "gold items given"]  # no table mixes corpora
+    assert all(len(t.rows) == 4 for t in tables)
     shown = {r["system"]: r for r in tables[0].rows}
     assert list(shown) == ["vanilla B=2", "vanilla B=4", "canopy B=2", "canopy B=4"]
-    assert shown["canopy B=4"]["difference"].estimate == 0.25 and shown["vanilla B=4"]["difference"].estimate == 0.0 and "difference" not in shown["canopy B=2"]
-    assert 0.05 <= shown["canopy B=4"]["difference"].low < 0.25 < shown["canopy B=4"]["difference"].high
+    assert shown["vanilla B=4"]["difference"].estimate == 0.0 and "difference" not in shown["canopy B=2"]
+    difference = shown["canopy B=4"]["difference"]
+    assert 0.05 <= difference.low < difference.estimate == 0.25 < difference.high
     written = write_comparison(points, files)
-    assert {p.name for p in written} == {"comparison.html", "comparison.md"} and all(p.parent == tmp_path for p in written)
-    assert {"tables/sweep-unified.csv", "tables/sweep-gold.csv", "figures/sweep-unified-tiny.svg"} <= set(files) and (tmp_path / "figures" / "sweep-unified-tiny.svg").is_file()
+    assert {p.name for p in written} == {"comparison.html", "comparison.md"}
+    assert all(p.parent == tmp_path for p in written)
+    figure = "figures/sweep-unified-tiny.svg"
+    assert {"tables/sweep-unified.csv", "tables/sweep-gold.csv", figure} <= set(files)
+    assert (tmp_path / figure).is_file()
     page = written[0].read_text()
-    assert "Table 9" in page and "little change" in page and "<svg" in page and "<script" not in page and "+25.0" in written[1].read_text()
+    assert "Table 9" in page and "little change" in page and "<svg" in page and "<script" not in page
+    assert "+25.0" in written[1].read_text()
     out = console(80, terminal=True)
     out.print(side_by_side(tables[0]))
-    told = out.export_text()
-    assert "\u2026" not in told and "EM, less" in told and "+25.0" in told and "25.0%" in told
+    text = out.export_text()
+    assert "\u2026" not in text and "EM, less" in text and "+25.0" in text and "25.0%" in text
     (folders[4] / "data" / "answers" / "tiny" / "systems.json").unlink()
     with pytest.raises(DataError, match="no answers of tiny at B=4: run the same `canopy sweep` again"):
         compare(points)
