@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from canopy.benchmarks.declaration import Benchmark, write_declaration
 from canopy.config import load_config
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA
@@ -59,6 +60,7 @@ def make_answer_workspace(root: Path) -> Path:
     (root / "raw").mkdir()
     write_model(root)
     source, gold = root / "data" / "benchmark" / BENCHMARK, root / "data" / "gold_spans" / BENCHMARK
+    write_declaration(source, Benchmark("tiny"))
     write_items(source / "items.parquet", ITEMS)
     write_questions(source / "questions.parquet", QUESTIONS)
     write_annotations(source / "annotations.parquet", ANNOTATIONS)

@@ -23,7 +23,6 @@ from canopy.pipelines.tools import Tools
 from canopy.scoring.metric import official_metric
 
 BySeed = Mapping[int, Sequence[str]]  # ids of the questions that each seed asks
-FACTS = frozenset({"hotpotqa", "two_wiki"})  # adapters whose official scores include supporting facts
 
 
 @dataclass(slots=True)
@@ -100,7 +99,6 @@ def prepare_run(config: Config, paths: Paths, benchmark: str) -> Run:
                                                     scorers=list(bench.scorers), made_with=r.made_with)]
     by_seed = sample_by_seed([q.id for q in bench.questions], settings.seeds,
                              (lambda seed: [q.id for q in draw(bench.questions, settings.questions, seed)]) if settings.questions else None)
-    adapter = config.benchmarks[benchmark].adapter
-    metric = official_metric(adapter)
+    metric = official_metric(bench.declaration.metric)
     tools = {id(c): bench.tools(c.corpus_scope, readers[c.reader].roles(c.seeds), c.answers) for c in cells}
-    return Run(config, benchmark, bench, readers, wanted, obstacles, searched, cells, by_seed, metric, Scorekeeper(metric, bench.gold, bench.places, adapter in FACTS), tools)
+    return Run(config, benchmark, bench, readers, wanted, obstacles, searched, cells, by_seed, metric, Scorekeeper(metric, bench.gold, bench.places, bench.declaration.supporting_facts), tools)

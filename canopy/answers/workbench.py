@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from canopy.answers.gold import AnswerGold, Places, build_gold
 from canopy.answers.remembering import RememberingCritic, RememberingReader
+from canopy.benchmarks.declaration import Benchmark, read_declaration
 from canopy.config import Answers, Config, Language
 from canopy.corpus.folds import Folds
 from canopy.corpus.reader import Corpus
@@ -56,7 +57,7 @@ class Workbench:
     f0: TrainableEncoder
     tuned: TrainableEncoder
     models: dict[str, Path]
-    adapters: dict[str, str]
+    declaration: Benchmark
     settings: Answers
     same_corpus: bool
 
@@ -66,7 +67,7 @@ class Workbench:
 
     def tools(self, corpus_scope: str, roles: Roles, answers: Answers) -> Tools:
         """The tools of one corpus scope. ``answers``: with the sizes of the variant that is run."""
-        return Tools(self.library, self.searchers[corpus_scope], self.scorers, roles, answers, corpus_scope, self.gold.given, self.adapters, self.models)
+        return Tools(self.library, self.searchers[corpus_scope], self.scorers, roles, answers, corpus_scope, self.gold.given, self.declaration.evidence_cap, self.models)
 
 
 def read_test_questions(paths: Paths, benchmark: str) -> list[Question]:
@@ -110,7 +111,7 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
     return Workbench(
         questions, build_gold(rows, questions, places, held), places, library, {**searchers, "gold": searchers["unified"]},
         {n: Scorer(s, library.representative) for n, s in stores.items()}, stores, f0, tuned, find_models(config.answers.models, paths.root),
-        {b: s.adapter for b, s in config.benchmarks.items()}, config.answers, bool(own.all()))
+        read_declaration(paths.output("benchmark", benchmark)), config.answers, bool(own.all()))
 
 
 def _own_rows(paths: Paths, benchmark: str, folds: Folds, ids: Sequence[str]) -> np.ndarray:

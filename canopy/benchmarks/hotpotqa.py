@@ -8,9 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.records import distinct_files
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.wiki_paragraphs import Reader
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import text_of
 from canopy.ingest.sink import Sink
 
@@ -22,7 +24,7 @@ def _names(*stems: str) -> tuple[str, ...]:
 
 # The publisher states no checksums; these are the ones by which ParlAI holds its downloads of the same addresses.
 _AT = "http://curtis.ml.cmu.edu/datasets/hotpot"
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="HotpotQA",
     licence="CC BY-SA 4.0",
     home="https://hotpotqa.github.io",
@@ -40,12 +42,19 @@ RELEASE = Release(
     needs=(("train", "dev", "dev_fullwiki", "test"),),
     aliases=("hotpot_qa",),
     layout="hotpotqa/\n  hotpot_train_v1.1.json\n  hotpot_dev_distractor_v1.json",
+    metric="hotpotqa",
+    supporting_facts=True,
+    paper_name="HotpotQA",
+    expected=(
+        Expected("train questions", 90_447, "the release", split="train"),
+        Expected("dev questions", 7_405, "the release", split="dev"),
+    ),
 )
 
 
 def read(raw: Path, sink: Sink) -> None:
     """Read every release file under ``raw``. DataError where there is none, or a file is broken."""
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     dev = found["dev"] or found["dev_fullwiki"]
     files = [(p, split) for paths, split in ((found["train"], "train"), (dev, "dev"), (found["test"], "test")) for p in distinct_files(paths, sink)]
     Reader(sink, answers_of, stripped=False).read_files(files)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
+from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.wikitables import Tables, read_tables
+from canopy.gold.expected import Expected
 from canopy.ingest.sink import Sink
 
 _AT = "https://raw.githubusercontent.com/wenhuchen/HybridQA/db22fda8c5951438fade3c69d75b350335ba93b3/released_data"
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="HybridQA",
     licence="MIT; Wikipedia text CC BY-SA 3.0",
     home="https://github.com/wenhuchen/HybridQA",
@@ -26,10 +28,12 @@ RELEASE = Release(
     needs=(("tables",), ("train", "dev", "test")),
     aliases=("hybrid_qa",),
     layout="hybridqa/\n  released_data/\n    train.traced.json\n    dev.traced.json\n  WikiTables-WithLinks/\n    tables_tok/\n    request_tok/",
+    metric="ott_qa",
+    expected=(Expected("dev questions", 3_466, "the release", split="dev"),),
 )
 
 
 def read(raw: Path, sink: Sink) -> None:
     """Read the questions of every split that is there, and all tables with their passages. DataError where there is none, or a file is broken."""
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     read_tables(sink, Tables(sink.benchmark, found["tables"], found["requests"], sink.items), found)

@@ -12,19 +12,21 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.choices import chosen, with_options
 from canopy.benchmarks.reading.footage import Videos, files_below
 from canopy.benchmarks.reading.records import BLIND, distinct_files, given_id, iterate_records, list_of, object_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.times import seconds_of
 from canopy.errors import DataError
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import load_json_list
 from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Cue, Item, Question
 
 _AT = "https://huggingface.co/datasets/longvideobench/LongVideoBench/resolve/main"
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="LongVideoBench",
     licence="CC BY-NC-SA 4.0",
     home="https://huggingface.co/datasets/longvideobench/LongVideoBench",
@@ -38,6 +40,11 @@ RELEASE = Release(
     aliases=("long_video_bench", "lvb"),
     layout="longvideobench/\n  lvb_val.json\n  lvb_test_wo_gt.json\n  videos/<video_path>\n  subtitles/<subtitle_path>",
     notes="The publisher asks to accept the licence before files can be fetched.",
+    metric="options",
+    evidence_cap="video",
+    paper_name="LongVideoBench",
+    out_of_domain=True,
+    expected=(Expected("validation questions", 1_337, "the release", split="dev"),),
 )
 
 
@@ -49,7 +56,7 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where neither question file is there, or one is broken.
     """
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     films = Films(raw, sink)
     for role, split in (("val", "dev"), ("test", BLIND)):
         for path, name, record in _records(found[role], sink):

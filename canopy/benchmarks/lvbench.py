@@ -15,18 +15,20 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.choices import chosen, options_of
 from canopy.benchmarks.reading.footage import Videos, gold_in
 from canopy.benchmarks.reading.records import distinct_files, given_id, list_of, object_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.times import span_of
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import iterate_jsonl, load_json_list
 from canopy.ingest.sink import Draft, Sink, Unusable
 from canopy.items import Annotation, Question
 
 _UNIVERSALRAG = "https://raw.githubusercontent.com/wgcyeo/UniversalRAG/0426e2c5953039b88d7b59a30051f3a86ee40d08"
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="LVBench",
     licence="CC BY-NC-SA 4.0; the videos belong to their makers",
     home="https://huggingface.co/datasets/THUDM/LVBench",
@@ -44,6 +46,16 @@ RELEASE = Release(
     aliases=("lv_bench",),
     layout="lvbench/\n  dataset/query/lvbench.json      (or video_info.meta.jsonl)\n  dataset/LVBench/videos.txt\n"
            "  dataset/LVBench/videos/<id>.mp4\n  dataset/LVBench/scripts/<id>.en.vtt",
+    metric="options",
+    evidence_cap="video",
+    paper_name="LVBench",
+    expected=(
+        Expected("videos", 77, "the paper", "videos"),
+        Expected("pre-cut segments", 1_529, "the paper", "video items"),
+        Expected("questions", 662, "the paper"),
+        Expected("test questions", 500, "the paper", "test side"),
+        Expected("train questions", 162, "the paper", "train side"),
+    ),
 )
 Entry = tuple[Path, str, str, Any]
 
@@ -56,7 +68,7 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where no question file is there, or it is broken.
     """
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     videos, known = Videos(raw, sink), dict.fromkeys(_listed(found["list"], sink))
     entries = list(_adapted(found["queries"], sink) if found["queries"] else _official(found["meta"], sink))
     known.update((key, None) for _, _, key, _ in entries if key)

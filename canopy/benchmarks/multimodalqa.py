@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import occurrences, text_of
 from canopy.ingest.files import iterate_jsonl
 from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
@@ -32,7 +34,7 @@ def _file(role: str, what: str) -> ReleaseFile:
     return ReleaseFile(role, (name, name.removesuffix(".gz")), what, f"{_AT}/{name}")
 
 
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="MultiModalQA",
     licence="Apache-2.0 (code), CC BY-SA (Wikipedia's text and tables); each image has its own",
     home="https://github.com/allenai/multimodalqa",
@@ -47,6 +49,9 @@ RELEASE = Release(
     aliases=("mmqa", "multimodal_qa"),
     layout="multimodalqa/\n  MMQA_train.jsonl.gz\n  MMQA_dev.jsonl.gz\n  MMQA_texts.jsonl.gz\n  MMQA_tables.jsonl.gz\n  MMQA_images.jsonl.gz\n"
            "  final_dataset_images/",
+    metric="multimodalqa",
+    paper_name="MMQA",
+    expected=(Expected("dev questions", 2_441, "the release", split="dev"),),
 )
 KINDS = ("text", "table", "image")
 
@@ -160,7 +165,7 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where no question file is there, or a file is damaged.
     """
-    found = dict(require_files(raw, RELEASE))
+    found = dict(require_files(raw, BENCHMARK))
     documents = Documents(raw, found, sink)
     for split in ("train", "dev", "test"):
         for path in found[split][:1]:

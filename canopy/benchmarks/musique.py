@@ -15,6 +15,7 @@ import html
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.records import (
     BLIND,
     HELD_OUT,
@@ -25,14 +26,15 @@ from canopy.benchmarks.reading.records import (
     object_of,
     strings_of,
 )
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import item_id, text_of
 from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
 
 SETS = ("ans", "full")
 SPLITS = ("train", "dev", "test")
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="MuSiQue",
     licence="CC BY 4.0",
     home="https://github.com/StonyBrookNLP/musique",
@@ -46,12 +48,13 @@ RELEASE = Release(
     needs=((*(f"{kind}_{split}" for kind in SETS for split in SPLITS), *SPLITS),),
     layout="musique/\n  data/musique_ans_v1.0_train.jsonl\n  data/musique_ans_v1.0_dev.jsonl\n  data/musique_full_v1.0_dev.jsonl (optional)",
     notes="The publisher gives one archive, musique_v1.0.zip on Google Drive (linked from the project's page): unpack it into the folder.",
+    expected=(Expected("dev questions (answerable)", 2_417, "the release", split="dev"),),
 )
 
 
 def read(raw: Path, sink: Sink) -> None:
     """Read every set and split under ``raw``, MuSiQue-Ans first. DataError where there is none, or a file is broken."""
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     files = [(p, split) for kind in ("ans_", "full_", "") for split in SPLITS for p in found[kind + split]]
     split_of = dict(files)
     origin: dict[str, str] = {}

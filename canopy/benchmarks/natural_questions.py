@@ -18,9 +18,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.nq_pages import Page, Passage, candidates, passages, read_page, span_of
 from canopy.benchmarks.reading.records import BLIND, HELD_OUT, distinct_files, given_id, list_of, object_of, strings_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import item_id, occurrences, text_of
 from canopy.ingest.files import iterate_jsonl
 from canopy.ingest.sink import Draft, Sink, Unusable
@@ -28,7 +30,7 @@ from canopy.items import Annotation, Item, Question
 
 _GOOGLE, _OPEN = "https://storage.googleapis.com/natural_questions", "https://raw.githubusercontent.com/google-research-datasets/natural-questions/master/nq_open"
 _MIDDLE = "https://raw.githubusercontent.com/nelson-liu/lost-in-the-middle/main/qa_data"
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="Natural Questions",
     licence="CC BY-SA 3.0 (oracle passages: MIT)",
     home="https://ai.google.com/research/NaturalQuestions",
@@ -49,6 +51,12 @@ RELEASE = Release(
     aliases=("nq", "nq_open", "naturalquestions"),
     layout="natural-questions/\n  simplified-nq-train.jsonl.gz, nq-dev-*.jsonl.gz (pages)\n  qa_data/nq-open-oracle.jsonl.gz (passages)\n"
            "  nq_open/NQ-open.dev.jsonl (questions alone)\nAny one of them is enough.",
+    metric="natural_questions",
+    paper_name="NQ",
+    expected=(
+        Expected("dev questions", 7_830, "the release", split="dev"),
+        Expected("dev questions whose gold is located", 3_563, "the paper", "located questions", "dev"),
+    ),
 )
 PAGES, PASSAGES = ("simplified", "dev", "train", "sample"), ("oracle", "documents")
 OPEN = ("open_train", "open_dev", "efficientqa_dev", "efficientqa_test")
@@ -65,7 +73,7 @@ class Known:
 
 def read(raw: Path, sink: Sink) -> None:
     """Read every form under ``raw``, the richest first. DataError where there is none, or a file is broken."""
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     known: dict[str, Known] = {}  # by the question's words and by its id
     for roles, mapper in ((PAGES, map_page), (PASSAGES, map_passages), (OPEN, map_open)):
         for path in distinct_files((p for role in roles for p in found[role]), sink):

@@ -12,16 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.json_entries import iterate_object
 from canopy.benchmarks.reading.records import object_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.wikitables import Tables, passage_item, read_tables, table_item
+from canopy.gold.expected import Expected
 from canopy.ingest.sink import Sink
 from canopy.progress import progress
 
 _AT = "https://raw.githubusercontent.com/wenhuchen/OTT-QA/b289bcca691db21a5259c3420e6b9819a9be9ba3/released_data"
 _CORPUS = "https://opendomainhybridqa.s3-us-west-2.amazonaws.com"
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="OTT-QA",
     licence="MIT; Wikipedia text CC BY-SA 3.0",
     home="https://github.com/wenhuchen/OTT-QA",
@@ -43,6 +45,9 @@ RELEASE = Release(
     aliases=("ottqa",),
     layout="ott-qa/\n  released_data/\n    train.traced.json\n    dev.traced.json\n  data/\n    traindev_tables_tok/\n    traindev_request_tok/\n"
            "    all_plain_tables.json   (open-domain corpus, optional)\n    all_passages.json       (open-domain corpus, optional)",
+    metric="ott_qa",
+    paper_name="OTT-QA",
+    expected=(Expected("dev questions", 2_214, "the release", split="dev"),),
 )
 
 
@@ -54,7 +59,7 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where a file that is needed is missing, or one is broken.
     """
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     tables = Tables(sink.benchmark, found["tables"], found["requests"], sink.items)
     for path in found["plain_tables"][:1]:
         read_plain_tables(path, sink, frozenset(tables.ids()))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from canopy.benchmarks.declaration import Benchmark
 from canopy.ingest import native
 from canopy.ingest.sink import Sink
 from canopy.starter.render import write_native
 
-ABOUT = "the starter benchmark, written for this project, Apache-2.0: canopy/starter/source/*.yaml"
+BENCHMARK = Benchmark(title="the starter benchmark, written for this project", licence="Apache-2.0")
 
 
 def read(raw: Path, sink: Sink) -> None:

@@ -16,18 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.financial_tables import column_names, header_count
 from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.tat_qa_gold import gold_of
 from canopy.benchmarks.reading.tat_qa_independent import match_rewritten
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import load_json_list
 from canopy.ingest.sink import Sink, Unusable
 from canopy.items import Item, Question
 
 _AT = "https://raw.githubusercontent.com/NExTplusplus/TAT-QA/870accc41953dcde885aabeb963d94aabdc0fbc3/dataset_raw"
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="TAT-QA",
     licence="dataset CC BY 4.0, code MIT",
     home="https://github.com/NExTplusplus/TAT-QA",
@@ -46,6 +48,10 @@ RELEASE = Release(
     aliases=("tatqa",),
     layout="tat-qa/\n  dataset_raw/\n    tatqa_dataset_train.json\n    tatqa_dataset_dev.json\n    tatqa_dataset_test_gold.json\n"
            "  TAT-DQA/   (T2-RAGBench's folder, optional)",
+    metric="tat_qa",
+    paper_name="TAT-QA",
+    out_of_domain=True,
+    expected=(Expected("dev pages (here: with gold)", 278, "the release", "gold sources", "dev"),),
 )
 SPLITS = {"train": "train", "dev": "dev", "test_gold": HELD_OUT, "test": BLIND}
 
@@ -74,7 +80,7 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where no file is there, or one is broken.
     """
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     roles = [r for r in SPLITS if found[r] and not (r == "test" and found["test_gold"])]
     if found["test"] and found["test_gold"]:
         sink.notes.append(f"{found['test'][0].name}: not read: {found['test_gold'][0].name} has the same pages with answers")

@@ -9,13 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.records import distinct_files, given_id, iterate_records, object_of, strings_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.wiki_paragraphs import Reader
+from canopy.gold.expected import Expected
 from canopy.ingest.fields import text_of
 from canopy.ingest.sink import Sink, Unusable
 
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="2WikiMultiHopQA",
     licence="Apache-2.0",
     home="https://github.com/Alab-NII/2wikimultihop",
@@ -30,12 +32,17 @@ RELEASE = Release(
     aliases=("2wikimultihopqa", "2wiki", "2WikiMultiHopQA", "2wikimultihop"),
     layout="2wikimultihopqa/\n  train.json\n  dev.json\n  test.json\n  id_aliases.json",
     notes="The publisher gives one archive, data_ids_april7.zip (linked from the project's page): unpack it into the folder.",
+    metric="two_wiki",
+    supporting_facts=True,
+    paper_name="2Wiki",
+    out_of_domain=True,
+    expected=(Expected("dev questions", 12_576, "the release", split="dev"),),
 )
 
 
 def read(raw: Path, sink: Sink) -> None:
     """Read every split there is under ``raw``. DataError where there is none, or a file is broken."""
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     names = read_aliases(found["aliases"], sink)
     files = [(p, split) for split in ("train", "dev", "test") for p in distinct_files(found[split], sink)]
     Reader(sink, lambda record: answers_of(record, names), stripped=True).read_files(files)

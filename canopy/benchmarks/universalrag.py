@@ -12,10 +12,11 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.choices import chosen, options_of
 from canopy.benchmarks.reading.footage import Videos
 from canopy.benchmarks.reading.records import distinct_files, given_id, list_of, object_of, strings_of
-from canopy.benchmarks.reading.release import Release, ReleaseFile, require_files
+from canopy.benchmarks.reading.release import require_files
 from canopy.digests import file_sha256
 from canopy.errors import MediaError
 from canopy.ingest.fields import text_of
@@ -26,7 +27,7 @@ from canopy.items import Annotation, Item, Question
 _AT = "https://raw.githubusercontent.com/wgcyeo/UniversalRAG/0426e2c5953039b88d7b59a30051f3a86ee40d08/dataset/query"
 SETS = {"hotpotqa": "documents", "mmlu": "no documents", "natural_questions": "paragraphs", "squad": "paragraphs", "videorag_synth": "videos",
         "videorag_wikihow": "videos", "webqa": "images"}
-RELEASE = Release(
+BENCHMARK = Benchmark(
     title="UniversalRAG queries",
     licence="Apache-2.0; the data sets keep their own licences",
     home="https://github.com/wgcyeo/UniversalRAG",
@@ -48,7 +49,7 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where none is there, or one is broken.
     """
-    found = require_files(raw, RELEASE)
+    found = require_files(raw, BENCHMARK)
     library = Library(raw, sink)
     others = sorted({p.name for paths in found.values() for q in paths for p in q.parent.glob("*.json") if p.stem not in SETS})
     if others:

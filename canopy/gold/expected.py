@@ -32,30 +32,14 @@ class Expected:
     split: str = ""
 
 
-# By adapter. Official sizes as the releases state them; the paper's own selections as in its section on benchmark construction.
-EXPECTED: Mapping[str, tuple[Expected, ...]] = {
-    "hotpotqa": (Expected("train questions", 90_447, "the release", split="train"), Expected("dev questions", 7_405, "the release", split="dev")),
-    "two_wiki": (Expected("dev questions", 12_576, "the release", split="dev"),),
-    "musique": (Expected("dev questions (answerable)", 2_417, "the release", split="dev"),),
-    "natural_questions": (Expected("dev questions", 7_830, "the release", split="dev"),
-                          Expected("dev questions whose gold is located", 3_563, "the paper", "located questions", "dev")),
-    "ott_qa": (Expected("dev questions", 2_214, "the release", split="dev"),),
-    "hybridqa": (Expected("dev questions", 3_466, "the release", split="dev"),),
-    "multimodalqa": (Expected("dev questions", 2_441, "the release", split="dev"),),
-    "tat_qa": (Expected("dev pages (here: with gold)", 278, "the release", "gold sources", "dev"),),
-    "lvbench": (Expected("videos", 77, "the paper", "videos"), Expected("pre-cut segments", 1_529, "the paper", "video items"),
-                Expected("questions", 662, "the paper"), Expected("test questions", 500, "the paper", "test side"),
-                Expected("train questions", 162, "the paper", "train side")),
-    "longvideobench": (Expected("validation questions", 1_337, "the release", split="dev"),),
-}
-
-
-def compare_counts(adapter: str, questions: Sequence[Question], asked: Collection[str], rows: Iterable[Mapping[str, Any]],
+def compare_counts(published: Iterable[Expected], questions: Sequence[Question], asked: Collection[str], rows: Iterable[Mapping[str, Any]],
                    sources: Mapping[str, str], videos: Sequence[str], side: Mapping[str, str]) -> list[dict[str, Any]]:
     """Published counts of a benchmark beside what was mapped here: rows of ``what``, ``published``, ``source``, ``found``.
 
     Parameters
     ----------
+    published : iterable of Expected
+        The counts that the benchmark's adapter declares.
     questions : sequence of Question
         All that were read, before any selection.
     asked : collection of str
@@ -71,7 +55,7 @@ def compare_counts(adapter: str, questions: Sequence[Question], asked: Collectio
     """
     rows = list(rows)
     located, told = located_questions(rows), []
-    for e in EXPECTED.get(adapter, ()):
+    for e in published:
         of = {q.id for q in questions if not e.split or q.split == e.split}
         found: dict[str, int | None] = {
             "questions": len(of), "video items": len(videos), "videos": len({_SEGMENT.sub("", PurePosixPath(v).stem) for v in videos}),

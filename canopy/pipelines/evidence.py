@@ -17,7 +17,6 @@ from canopy.pipelines.base import Result, Round
 from canopy.pipelines.tools import Tools
 
 FRAME_TOKENS = 222  # the paper's figure for one frame or image in Qwen3-VL's tokens
-VIDEO_BENCHMARKS = frozenset({"lvbench", "longvideobench"})
 
 
 def share_frames(counts: Sequence[int], ranks: Sequence[int]) -> list[int]:
@@ -71,9 +70,9 @@ def count_tokens(shown: Sequence[Shown], tools: Tools) -> list[int]:
     return [int(n) for n in counts]
 
 
-def cap_of(question: Question, tools: Tools) -> int:
+def cap_of(tools: Tools) -> int:
     """The reader's evidence cap in tokens (paper: 16k, on video benchmarks 64k)."""
-    return tools.answers.video_evidence_tokens if tools.adapters.get(question.benchmark) in VIDEO_BENCHMARKS else tools.answers.evidence_tokens
+    return tools.answers.video_evidence_tokens if tools.evidence_cap == "video" else tools.answers.evidence_tokens
 
 
 def choose_newest(rounds: Sequence[Sequence[int]], cap: int) -> tuple[list[list[bool]], bool]:
@@ -111,7 +110,7 @@ def fit_rounds(question: Question, tools: Tools, rounds: Sequence[Round], option
     counts = count_tokens(everything, tools)
     edges = [0, *accumulate(len(r.kept) for r in rounds)]
     shown, tokens = ([x[a:b] for a, b in pairwise(edges)] for x in (everything, counts))
-    kept, cut = choose_newest(tokens, cap_of(question, tools))
+    kept, cut = choose_newest(tokens, cap_of(tools))
     return [(replace(e, tokens=n), s) for r, ss, ns, ks in zip(rounds, shown, tokens, kept, strict=True)
             for e, s, n, k in zip(r.kept, ss, ns, ks, strict=True) if k], cut
 

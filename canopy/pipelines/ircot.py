@@ -65,7 +65,7 @@ class IrCot:
     def _context(self, question: Question, rounds: Sequence[Round], tools: Tools) -> list[Shown]:
         """What was found, each item's first words, under the reader's cap."""
         shown = [[replace(s, text=first_words(s.text, MAX_WORDS)) for s in show_regions(r.kept, tools, tools.answers.options)] for r in rounds]
-        kept, _ = choose_newest([count_tokens(s, tools) for s in shown], cap_of(question, tools))
+        kept, _ = choose_newest([count_tokens(s, tools) for s in shown], cap_of(tools))
         return [s for of, keep in zip(shown, kept, strict=True) for s, k in zip(of, keep, strict=True) if k]
 
     def _think(self, question: Question, shown: list[Shown], thoughts: list[str], tools: Tools, trace: Trace) -> str:

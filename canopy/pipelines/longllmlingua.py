@@ -172,7 +172,7 @@ class LongLlmLingua:
             started = time.perf_counter()
             text, notes = compress(compressor, question.question, [tools.library.show(e).words() for e in keep_whole(words, tools)], self.rate)
             trace.spend("compress", time.perf_counter() - started)
-            text, cut = cut_text(text, cap_of(question, tools), tools)
+            text, cut = cut_text(text, cap_of(tools), tools)
             kept = rewritten(words[0], text, tools)
         kept += keep_whole([i for i in ids if i in apart], tools)
         result = answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=notes)

@@ -86,7 +86,7 @@ class S2gRag:
     def _judge(self, question: Question, rounds: Sequence[Round], tools: Tools, trace: Trace, notes: Counter[str]) -> tuple[bool, list[str]]:
         """Whether the evidence suffices, and the gaps to search for."""
         words = [[tools.library.show(e).words() for e in r.kept] for r in rounds]
-        kept, _ = choose_newest([tools.roles.reader.count_tokens(w) if w else [] for w in words], cap_of(question, tools))
+        kept, _ = choose_newest([tools.roles.reader.count_tokens(w) if w else [] for w in words], cap_of(tools))
         memory = "\n".join(w for of, keep in zip(words, kept, strict=True) for w, k in zip(of, keep, strict=True) if k)
         assert tools.roles.chat is not None
         messages = load_prompt("s2g_judge").messages(question=question.question, evidence=memory or "(nothing yet)")
@@ -108,7 +108,7 @@ class S2gRag:
                 lines.append(f"[{len(regions)}] ({item.title.strip() or item.modality}) {' '.join(each[n].split())}")
             if leaves.count > MAX_FRAGMENTS:
                 notes["fragments past an item's fortieth"] += leaves.count - MAX_FRAGMENTS
-        room, shown = cap_of(question, tools), 0
+        room, shown = cap_of(tools), 0
         for tokens in tools.roles.reader.count_tokens(lines):
             room -= tokens
             if room < 0:

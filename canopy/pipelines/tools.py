@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -155,7 +155,8 @@ class Tools:
     """All that a system may use. ``gold`` (question id to (item id, fragments) of its best-annotated group) is for oracles and measuring only.
 
     ``corpus_scope`` says what is searched: ``unified`` (all benchmarks' items), ``own`` (this benchmark's), ``gold`` (nothing is searched: each
-    question's annotated items are given, and ``find`` returns them). ``adapters``: benchmark to the adapter that reads it.
+    question's annotated items are given, and ``find`` returns them). ``evidence_cap``: which
+    cap of the reader's evidence holds, the paper's for text (16k) or for video benchmarks (64k).
     """
 
     library: Library
@@ -165,7 +166,7 @@ class Tools:
     answers: Answers
     corpus_scope: str = "unified"
     gold: Mapping[str, Sequence[tuple[str, tuple[int, ...]]]] = field(default_factory=dict)
-    adapters: Mapping[str, str] = field(default_factory=dict)
+    evidence_cap: Literal["text", "video"] = "text"
     models: Mapping[str, Any] = field(default_factory=dict)
 
     def find(self, question_id: str, query: str, k: int, trace: Trace, *, modalities: Collection[str] | None = None,

@@ -20,7 +20,6 @@ from canopy.report.answer_tables import (
 from canopy.report.answered import MAIN, Answered, Group, Name, View
 from canopy.report.drawing import file_name
 from canopy.report.option_tables import COMPONENTS, options_table
-from canopy.report.paper import OUT_OF_DOMAIN
 from canopy.report.sections import Drawn, Section, section
 from canopy.report.tables import Table
 
@@ -52,8 +51,8 @@ def compressor_systems(group: Group) -> list[Name]:
 
 def answer_sections(views: Sequence[View], compression: Section | None = None) -> list[Section]:
     """Every part on answers that has anything to show; the one on compression alone stands beside the compressors."""
-    inside = [v.only([g for g in v.groups if g.answered.adapter not in OUT_OF_DOMAIN]) for v in views]
-    outside = [v.only([g for g in v.groups if g.answered.adapter in OUT_OF_DOMAIN]) for v in views]
+    inside = [v.only([g for g in v.groups if not g.answered.out_of_domain]) for v in views]
+    outside = [v.only([g for g in v.groups if g.answered.out_of_domain]) for v in views]
     parts = [_main(inside), _components(views), _options(views), _selection(views), _flat(views), _compressors(views), compression, _aks(views), *_sweeps(views), _routed(views),
              _outside(outside), _decided(views), _cost(views)]
     return [p for p in parts if p is not None]

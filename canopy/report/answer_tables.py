@@ -117,7 +117,7 @@ def _row(group: Group, name: Name, reference: Name, measures: Sequence[str], pla
                                 ("change_tokens", group.change(name, reference, "tokens"), -1)):
         if found is not None:
             row |= {column: found, f"_good_{column}": bool(found.estimate * good > 0)}
-    published = find_published(places, a.adapter, name[0]) if not name[1] else {}
+    published = find_published(places, a.paper_name, name[0]) if not name[1] else {}
     return row | {f"paper_{m}": v for m, v in published.items()}
 
 
@@ -131,7 +131,7 @@ def _mean_rows(groups: Sequence[Group], choose: Callable[[Group], Sequence[Name]
         for column, measure in (("_first", ""), ("gold_recall", "gold_recall"), ("answer_in_evidence", "answer_in_evidence"), ("tokens", "tokens")):
             row[column] = _mean([[g.paired.draws((*name, measure or g.answered.primary[0]))] for g in groups], groups[0])
         row[groups[0].answered.primary[0]] = row.pop("_first")
-        if sorted(g.answered.adapter for g in groups) == sorted(BENCHMARKS):  # the paper's mean is over these, and over no others
+        if sorted(g.answered.paper_name for g in groups) == sorted(BENCHMARKS):  # the paper's mean is over these, and over no others
             row |= {f"paper_{groups[0].answered.primary[0]}": v for v in find_published(places, MEAN, name[0]).values()}
         if name != reference and all(reference in g for g in groups):
             d = _mean([[g.paired.draws((*n, g.answered.primary[0])) for n in (name, reference)] for g in groups], groups[0])

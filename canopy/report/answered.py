@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.answers.summary import POOLED
+from canopy.benchmarks.declaration import Benchmark
 from canopy.config import CORPUS_SCOPES
 from canopy.errors import DataError
 from canopy.report.tables import Settings
@@ -53,6 +54,10 @@ class Answered:
     compression : dict
         compression.json, empty where there is none: ``curves`` and ``equal_tokens`` of compressors without a reader, as `canopy.answers.compression`
         summarises them.
+    paper_name : str
+        What the paper calls the benchmark; empty if the paper has no figure of it.
+    out_of_domain : bool
+        Whether the paper tests on it without training on it.
     """
 
     name: str
@@ -62,11 +67,8 @@ class Answered:
     listed: dict[str, Any] = field(default_factory=dict)
     trained: bool = True
     compression: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def adapter(self) -> str:
-        """Which adapter read the benchmark: under which the paper's figures of it stand."""
-        return str(self.listed["metric"]["adapter"])
+    paper_name: str = ""
+    out_of_domain: bool = False
 
     @property
     def primary(self) -> tuple[str, ...]:
@@ -74,7 +76,7 @@ class Answered:
         return tuple(self.listed["metric"]["primary"])
 
 
-def read_answered(folder: Path, name: str, trained: bool = True) -> Answered | None:
+def read_answered(folder: Path, name: str, trained: bool = True, declaration: Benchmark | None = None) -> Answered | None:
     """Read ``data/answers/<name>``; None where the stage has not run.
 
     Raises
@@ -92,7 +94,9 @@ def read_answered(folder: Path, name: str, trained: bool = True) -> Answered | N
         compression = json.loads(alone.read_text("utf-8")) if alone.is_file() else {}
     except (OSError, ValueError, KeyError, pa.ArrowInvalid) as e:
         raise DataError(f"{folder}: no answers that can be read ({type(e).__name__}); rerun the stage answers") from None
-    return Answered(name, _by_question(table), _nested(table, "outcomes", ["modality"]), _nested(table, "notes", ["note"]), listed, trained, compression)
+    declared = declaration or Benchmark(name)
+    outcomes, notes = _nested(table, "outcomes", ["modality"]), _nested(table, "notes", ["note"])
+    return Answered(name, _by_question(table), outcomes, notes, listed, trained, compression, declared.paper_name, declared.out_of_domain)
 
 
 def _by_question(table: pa.Table) -> pd.DataFrame:

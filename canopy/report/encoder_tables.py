@@ -16,11 +16,11 @@ from canopy.scoring.bootstrap import Paired
 
 def published_columns(quality: Table, results: Sequence[Results]) -> Table:
     """The table of f0 against f_theta with the paper's decision accuracies beside it, where a benchmark is one of the paper's."""
-    adapters = {r.name: r.adapter for r in results}
+    paper_names = {r.name: r.paper_name for r in results}
     for row in quality.rows:
         if row["measure"] == "decision accuracy":
             for system, column in (("f0", "paper_f0"), (TUNED, "paper_f_theta")):
-                if (v := find_published(("Table 4",), adapters[row["benchmark"]], system).get("decision_accuracy")) is not None:
+                if (v := find_published(("Table 4",), paper_names[row["benchmark"]], system).get("decision_accuracy")) is not None:
                     row[column] = v
     if any("paper_f0" in r for r in quality.rows):
         quality.columns += [Column("paper_f0", "the paper: f0", "percent"), Column("paper_f_theta", "the paper: f_theta", "percent")]
@@ -41,7 +41,7 @@ def gold_recall_table(results: Sequence[Results], settings: Settings) -> Table:
             difference = both.difference(TUNED, r.better)
             row = {"benchmark": r.name, "modality": modality, "f0": both.value(r.better), TUNED: both.value(TUNED), "difference": difference,
                    "items": int(pairs[TUNED][1].sum()), "baseline": r.better, "_good": bool(difference.estimate > 0)}
-            published = find_published(("Table 11",), r.adapter, TUNED).get("gold_recall")  # the paper's is over all of a benchmark's items
+            published = find_published(("Table 11",), r.paper_name, TUNED).get("gold_recall")  # the paper's is over all of a benchmark's items
             rows.append(row | ({"paper": published} if published is not None and modality in ("all", *modalities[:len(modalities) == 1]) else {}))
     columns = [Column("benchmark", "benchmark"), Column("modality", "modality"), Column("f0", "f0", "percent"), Column(TUNED, TUNED, "percent"),
                Column("difference", "difference", "points"), Column("baseline", "against"), Column("items", "gold items", "count")]

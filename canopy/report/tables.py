@@ -25,7 +25,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Results:
-    """What the report knows of one benchmark: the evaluation's tables, the summaries of the stages before it, where its examples are, which adapter read it."""
+    """What the report knows of one benchmark: the evaluation's tables, the summaries of the stages before it, where its examples are, what the paper calls it."""
 
     name: str
     systems: pd.DataFrame
@@ -37,7 +37,7 @@ class Results:
     benchmark_summary: dict[str, Any] = field(default_factory=dict)
     gold_summary: dict[str, Any] = field(default_factory=dict)
     examples: str = ""
-    adapter: str = ""
+    paper_name: str = ""
 
     @property
     def names(self) -> list[str]:

@@ -31,9 +31,9 @@ def unfilled_table(keys: Sequence[str], answers: Sequence[Answered]) -> Table:
         The parts that the report has.
     """
     rows = [{"place": place, "what": TITLES[place], "why": why} for place, (part, why) in PARTS.items() if part not in keys or (not answers and part == "main")]
-    there = {a.adapter for a in answers}
+    there = {a.paper_name for a in answers}
     for place, named in (("Table 1", BENCHMARKS), ("Table 12", OUT_OF_DOMAIN)):
-        missing = [name for adapter, name in named.items() if adapter not in there]
+        missing = [name for name in named if name not in there]
         if missing and (len(missing) < len(named) or place == "Table 1"):
             rows.append({"place": place, "what": f"benchmarks of it: {', '.join(missing)}", "why": "not among this run's benchmarks: `canopy data fetch` says how to get each, "
                                                                                                 "`canopy evaluate --data DIR --benchmarks LIST` runs it"})

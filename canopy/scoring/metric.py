@@ -22,18 +22,13 @@ class Support:
     gold: frozenset[Hashable]
 
 
-# Which module scores the benchmark of an adapter; the rest are scored as SQuAD does.
-_MODULES = {"natural_questions": "natural_questions", "hotpotqa": "hotpotqa", "ott_qa": "ott_qa", "hybridqa": "ott_qa", "multimodalqa": "multimodalqa",
-            "lvbench": "options", "longvideobench": "options", "two_wiki": "two_wiki", "musique": "generic", "tat_qa": "tat_qa"}
-
-
-def official_metric(adapter: str) -> ModuleType:
-    """The module with a benchmark's official rules.
+def official_metric(name: str) -> ModuleType:
+    """The module of this package with a benchmark's official rules.
 
     It has ``score(question, prediction, support=None) -> dict``, ``PRIMARY`` (the measures that tables show, first the one that
     systems are compared on) and ``RULES`` (a sentence on the rules and where they come from). A missing answer is scored as an empty prediction.
     """
-    return importlib.import_module(f"canopy.scoring.{_MODULES.get(adapter, 'generic')}")
+    return importlib.import_module(f"canopy.scoring.{name}")
 
 
 def score_answer(metric: Any, question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:

@@ -21,6 +21,7 @@ from canopy.answers.summary import compare_systems, flat
 from canopy.answers.timings import summarise_seconds, time_retrieval
 from canopy.answers.workers import WORTHWHILE, Answer, answer_in_processes, one_thread, usable_cores
 from canopy.atomic import replace_directory, write_json
+from canopy.benchmarks.declaration import read_declaration
 from canopy.config import Config
 from canopy.digests import file_sha256
 from canopy.embeddings.store import BRANCHING
@@ -87,8 +88,10 @@ def fingerprint(config: Config, paths: Paths, benchmark: str) -> str:
     count, and language models are named by each answer's own key, so that another reader leaves finished answers be."""
     asked = {"systems", "corpus_scopes", "seeds", "questions", "budgets", "sweep_k", "sweep_rounds", "readers"}
     answers = config.answers.model_dump(mode="json", exclude=asked)
+    declared = read_declaration(paths.output("benchmark", benchmark))
     seen = hashlib.sha256(json.dumps([answers, config.hierarchy.model_dump(mode="json"),
-                                      config.encoder.model_dump(mode="json"), config.benchmarks[benchmark].adapter], sort_keys=True).encode())
+                                      config.encoder.model_dump(mode="json"),
+                                      declared.metric, declared.supporting_facts, declared.evidence_cap], sort_keys=True).encode())
     root = CODE_ROOT
     files = [root / name for name in code_deps(root, "answers")]
     data = [paths.output("benchmark", benchmark) / n for n in ("items.parquet", "questions.parquet")]

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from canopy.atomic import replace_directory, write_bytes, write_json
+from canopy.benchmarks.declaration import write_declaration
 from canopy.benchmarks.registry import load_adapter
 from canopy.config import Config
 from canopy.errors import DataError
@@ -39,13 +40,15 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     tracker.log_params({"adapter": settings.adapter, "max_quarantined_share": config.ingest.max_quarantined_share})
     with replace_directory(paths.output("benchmark", benchmark)) as out:
         sink = Sink(benchmark, out)
-        load_adapter(settings.adapter).read(raw, sink)
+        adapter = load_adapter(settings.adapter)
+        adapter.read(raw, sink)
         enrich_items(sink, raw, paths.work("benchmark"), ocr=config.ingest.ocr, segmentation=config.hierarchy.segmentation)
         located: Counter[str] = Counter()
         if config.ingest.pseudo_gold:  # after the words were read off images and frames, so that answers are found there too
             pseudo = locate_answers(sink.questions.values(), sink.annotations, sink.items.values(), limit=config.ingest.pseudo_gold_limit, counts=located)
             sink.annotations += pseudo
             sink.notes += describe(located, pseudo)
+        write_declaration(out, adapter.BENCHMARK)
         write_json(out / "select.json", settings.select.model_dump(mode="json"))  # gold_spans applies it
         _write_lines(out / "quarantine.jsonl", sink.quarantine)
         _write_lines(out / "waiting.jsonl", sink.waiting)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory
+from canopy.benchmarks.declaration import read_declaration
 from canopy.config import Config, Select
 from canopy.errors import DataError
 from canopy.gold.coverage import coverage_metrics, coverage_table
@@ -52,7 +53,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     same = find_duplicates(questions, [items[i] for i in dict.fromkeys(i for _, i in pairs)], config.split.near_duplicates)
     component = components(same_sayings(pairs, same), [q.id for q in questions])
     split = choose_split(questions, component, config)
-    expected = compare_counts(config.benchmarks[benchmark].adapter, read, asked, mapped, {i.id: i.source for i in items.values()},
+    expected = compare_counts(read_declaration(source).expected, read, asked, mapped, {i.id: i.source for i in items.values()},
                               video_files(source / "items.parquet"), split)
     tracker.log_params({"test_share": config.split.test_share, "split_seed": config.split.seed, "use_official": config.split.use_official,
                         "near_duplicates": config.split.near_duplicates})

@@ -35,6 +35,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
     """Write the report over every configured benchmark."""
+    from canopy.benchmarks.declaration import read_declaration
     from canopy.corpus.folds import read_folds
     from canopy.report.answered import read_answered
     from canopy.report.build import build_report
@@ -46,14 +47,15 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     results, answers, cases, folds = [], [], [], read_folds(paths.output("corpus"))
     for name in config.benchmarks:
         measured, gold = paths.output("evaluation", name), paths.output("gold_spans", name)
+        declaration = read_declaration(paths.output("benchmark", name))
         frames = {t: pq.read_table(measured / f"{t}.parquet").to_pandas() for t in ("systems", "decisions", "regions", "retrieval", "levels")}
         results.append(Results(name, **frames, splits=pq.read_table(gold / "splits.parquet").to_pandas(),
                                benchmark_summary=_json(paths.output("benchmark", name) / "summary.json"),
                                gold_summary=_json(gold / "summary.json"),
                                examples=f"../gold_spans/{quote(name)}/examples.html" if (gold / "examples.html").is_file() else "",
-                               adapter=config.benchmarks[name].adapter))
+                               paper_name=declaration.paper_name))
         sides = dict(zip(results[-1].splits["question_id"], results[-1].splits["split"], strict=True))
-        answered = read_answered(paths.output("answers", name), name, "train" in set(sides.values()))
+        answered = read_answered(paths.output("answers", name), name, "train" in set(sides.values()), declaration)
         if answered is not None:
             answers.append(answered)
             chosen = choose(answered, [q for q, side in sides.items() if side == "test"], CASES, config.evaluation.seed)

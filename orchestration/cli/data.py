@@ -26,8 +26,8 @@ def list_benchmarks() -> None:
 
     table = Table("benchmark", "title", "licence", Column("home", overflow="fold"))
     for name in adapter_names():
-        release = getattr(load_adapter(name), "RELEASE", None)
-        if release:
+        release = load_adapter(name).BENCHMARK
+        if release.files:
             table.add_row(name, release.title, release.licence, release.home)
     Console().print(table)
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from canopy.benchmarks.reading.release import Release, ReleaseFile, find_files
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
+from canopy.benchmarks.reading.release import find_files
 from canopy.benchmarks.registry import adapter_for, adapter_names, load_adapter
 from canopy.digests import file_sha256
 from canopy.errors import DataError
@@ -58,7 +59,7 @@ class Check:
     records were not read. ``trouble`` says why they cannot be read.
     """
 
-    release: Release
+    release: Benchmark
     files: list[FileCheck]
     lacking: list[tuple[str, ...]]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class Check:
         return self.usable and not self.trouble and not any(f.checksum == CHANGED for f in self.files)
 
 
-def release_of(name: str) -> tuple[str, Release]:
+def release_of(name: str) -> tuple[str, Benchmark]:
     """The adapter and release of a benchmark by any of its names.
 
     Raises
@@ -88,9 +89,9 @@ def release_of(name: str) -> tuple[str, Release]:
         If no adapter reads it, or it has no official release (the native format, the starter benchmark).
     """
     adapter = adapter_for(name)
-    release = getattr(load_adapter(adapter), "RELEASE", None) if adapter else None
-    if release is None:
-        official = [n for n in adapter_names() if hasattr(load_adapter(n), "RELEASE")]
+    release = load_adapter(adapter).BENCHMARK if adapter else None
+    if release is None or not release.files:
+        official = [n for n in adapter_names() if load_adapter(n).BENCHMARK.files]
         raise DataError(f"no official release is known for {name!r}; there are {', '.join(official)}")
     return str(adapter), release
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import requests
 
 from canopy.atomic import write_bytes
-from canopy.benchmarks.reading.release import Release, ReleaseFile
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.digests import file_sha256
 from canopy.errors import DataError
 
@@ -32,7 +32,7 @@ def target_name(file: ReleaseFile) -> str:
     return name
 
 
-def downloadable(release: Release, only: tuple[str, ...] = ()) -> list[ReleaseFile]:
+def downloadable(release: Benchmark, only: tuple[str, ...] = ()) -> list[ReleaseFile]:
     """The files of a release that can be fetched, all or those with the given roles.
 
     Raises

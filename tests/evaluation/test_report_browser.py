@@ -20,7 +20,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 def test_the_report_reads_well_anywhere(tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
-    answers = [make_answered(tmp_path / a, f"{a} with a rather long name", adapter=a, readers=(PLAIN, MODEL), questions=5, settings=("unified",))[0] for a in ("hotpotqa", "lvbench")]
+    answers = [make_answered(tmp_path / a, f"{a} with a rather long name", adapter=a, readers=(PLAIN, MODEL), questions=5, corpus_scopes=("unified",))[0] for a in ("hotpotqa", "lvbench")]
     files = build_report([], {}, None, Settings(100, 13, 0.95), {}, answers, [], {}, CasePage({}, 2, 30.0, {}))
     for name in ("report.html", "cases.html"):
         (tmp_path / name).write_text(files[name], encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from canopy.benchmarks.declaration import Benchmark, write_declaration
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.split import SPLIT_SCHEMA
 from canopy.items import Annotation, Question, write_annotations, write_items, write_questions, write_table
@@ -39,6 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     media = {"tiny/diagram": "diagram.png", "tiny/launch": "launch.mp4"}
     items = [replace(i, media=media.get(i.id, "")) for i in ITEMS]
     source, gold = root / "data" / "benchmark" / BENCHMARK, root / "data" / "gold_spans" / BENCHMARK
+    write_declaration(source, Benchmark("tiny", metric="options", evidence_cap="video"))
     write_items(source / "items.parquet", items)
     write_items(root / "data" / "corpus" / "items.parquet", items)
     write_questions(source / "questions.parquet", QUESTIONS)
@@ -49,9 +51,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def served(made: Path, root: Path, server: ScriptedServer, language: str = "sees_media: true", answers: str = "") -> list[dict[str, Any]]:
-    copy_answer_workspace(made, root, [("adapter: native", "adapter: lvbench"), (
+    copy_answer_workspace(made, root, [(
         "answers: {k: 3, budgets: [0.3]}", f'language: {{base_url: "{server.url}", model: tiny, {language}}}\n'
-        f"answers: {{k: 3, systems: [canopy, canopy-frame-density, aks, vanilla, no-retrieval, gold-span], settings: [unified, gold]{answers}}}")])
+        f"answers: {{k: 3, systems: [canopy, canopy-frame-density, aks, vanilla, no-retrieval, gold-span], corpus_scopes: [unified, gold]{answers}}}")])
     answer(root)
     return table(root).to_pylist()
 

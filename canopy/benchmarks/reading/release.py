@@ -1,60 +1,16 @@
-"""What a benchmark's official release consists of: which files, from where, under which licence; and which of them a folder holds."""
+"""Which files of a benchmark's official release a folder holds."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from canopy.benchmarks.declaration import Benchmark
 from canopy.errors import DataError
 
 MAX_DEPTH = 6
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseFile:
-    """One file (or folder) of a release.
-
-    Parameters
-    ----------
-    role : str
-        What the adapter calls it, unique within the release: ``dev``, ``tables``.
-    patterns : tuple of str
-        Glob patterns of its name, as published first; a pattern that ends in ``/`` is a folder. Matched below the benchmark's
-        folder, at most six levels deep, since people unpack releases in many ways; ``a/b.json`` also wants the folder ``a`` above it.
-    what : str
-        A short phrase for people: what is in it and what it is used for.
-    url : str
-        The official address of the file, empty where the publisher gives none that can be fetched directly.
-    sha256 : str
-        Its published or observed checksum, empty where none is known.
-    """
-
-    role: str
-    patterns: tuple[str, ...]
-    what: str
-    url: str = ""
-    sha256: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """A benchmark's official release.
-
-    ``needs`` lists what the adapter cannot do without: of each group of roles at least one must be there. ``aliases`` are other names that
-    people give its folder. ``layout`` shows the expected folder as published.
-    """
-
-    title: str
-    licence: str
-    home: str
-    files: tuple[ReleaseFile, ...]
-    needs: tuple[tuple[str, ...], ...] = ()
-    aliases: tuple[str, ...] = ()
-    layout: str = ""
-    notes: str = ""
 
 
 def _entries(raw: Path) -> Iterator[tuple[str, bool]]:
@@ -75,7 +31,7 @@ def _entries(raw: Path) -> Iterator[tuple[str, bool]]:
         yield from ((above + f, False) for f in sorted(files) if not f.startswith("."))
 
 
-def find_files(raw: Path, release: Release) -> Mapping[str, list[Path]]:
+def find_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
     """Which files of a release a folder holds, by role; a role that is absent maps to an empty list.
 
     Of a role's patterns the first that matches anything wins; its matches come sorted by depth, then path. A folder's content is not
@@ -90,7 +46,7 @@ def find_files(raw: Path, release: Release) -> Mapping[str, list[Path]]:
         raise DataError(f"{raw}: no such folder")
     entries = list(_entries(raw))
     found: dict[str, list[Path]] = {}
-    for file in release.files:
+    for file in benchmark.files:
         found[file.role] = []
         for pattern in file.patterns:
             folder, wanted = pattern.endswith("/"), pattern.rstrip("/")
@@ -102,12 +58,12 @@ def find_files(raw: Path, release: Release) -> Mapping[str, list[Path]]:
     return found
 
 
-def require_files(raw: Path, release: Release) -> Mapping[str, list[Path]]:
+def require_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
     """`find_files`, and DataError where a group of ``needs`` has no file; the message says what to put there and where it comes from."""
-    found = find_files(raw, release)
-    by_role = {f.role: f for f in release.files}
-    for group in release.needs:
+    found = find_files(raw, benchmark)
+    by_role = {f.role: f for f in benchmark.files}
+    for group in benchmark.needs:
         if not any(found[r] for r in group):
             names = ", ".join(by_role[r].patterns[0] for r in group)
-            raise DataError(f"{raw}: none of {names} is there; {release.title} comes from {release.home} (`canopy data check` shows what is expected)")
+            raise DataError(f"{raw}: none of {names} is there; {benchmark.title} comes from {benchmark.home} (`canopy data check` shows what is expected)")
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from canopy.benchmarks.reading.release import Release
+from canopy.benchmarks.declaration import Benchmark
 from canopy.benchmarks.registry import adapter_names, load_adapter
 from canopy.errors import DataError
 from orchestration.cli.data import group
@@ -23,7 +23,8 @@ FOLDERS = {"hotpotqa": "hotpotqa", "two_wiki": "two_wiki", "musique": "musique",
            "natural_questions": "natural_questions", "ott_qa": "ott-qa", "hybridqa": "hybridqa", "tat_qa": "tat-qa",
            "multimodalqa": "multimodalqa", "lvbench": "lvbench", "longvideobench": "longvideobench",
            "universalrag": "universalrag"}
-OFFICIAL = {n: load_adapter(n).RELEASE for n in adapter_names() if hasattr(load_adapter(n), "RELEASE")}
+DECLARED = {n: load_adapter(n).BENCHMARK for n in adapter_names()}
+OFFICIAL = {n: b for n, b in DECLARED.items() if b.files}
 
 
 def run_data(*arguments: str) -> tuple[int, str]:
@@ -40,7 +41,7 @@ def sums(check: Check) -> bool:
 def test_every_release_says_where_it_comes_from_its_licence_and_its_layout() -> None:
     assert set(OFFICIAL) == set(FOLDERS)
     for name, release in OFFICIAL.items():
-        assert isinstance(release, Release) and release.title and release.licence and release.layout, name
+        assert isinstance(release, Benchmark) and release.title and release.licence and release.layout, name
         assert release.home.startswith("https://"), name
         roles = [f.role for f in release.files]
         assert len(set(roles)) == len(roles) and all(f.what for f in release.files) and release.needs, name

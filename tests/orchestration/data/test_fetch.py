@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from canopy.benchmarks.reading.release import Release, ReleaseFile
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.errors import DataError
 from orchestration.data.fetch import SUMS, downloadable, fetch_file, read_sums
 
@@ -142,7 +142,8 @@ def test_a_wrong_checksum_is_thrown_away(publisher: Publisher, tmp_path: Path) -
 
 
 def test_only_what_has_an_address_can_be_asked_for() -> None:
-    release = Release("T", "MIT", "https://example.org", (ReleaseFile("dev", ("d.json",), ""), ReleaseFile("x", ("x-*.json",), "", "https://e.org/a/x-1.json")))
+    files = (ReleaseFile("dev", ("d.json",), ""), ReleaseFile("x", ("x-*.json",), "", "https://e.org/a/x-1.json"))
+    release = Benchmark("T", "MIT", "https://example.org", files)
     assert [f.role for f in downloadable(release)] == ["x"]
     for role, word in (("dev", "no address"), ("nothing", "no file")):
         with pytest.raises(DataError, match=word):
