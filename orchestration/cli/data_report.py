@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
-from canopy.benchmarks.reading.release import Release, ReleaseFile
+from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from orchestration.cli.shared import say
 from orchestration.data.check import NOT_PUBLISHED
 
@@ -52,7 +52,7 @@ def _describe(f: FileCheck, check: Check, folder: Path) -> str:
     return f"[green]{name}[/green]  {size}{records}, checksum {f.checksum}"
 
 
-def _show_lacking(release: Release, group: tuple[str, ...], console: Console) -> None:
+def _show_lacking(release: Benchmark, group: tuple[str, ...], console: Console) -> None:
     files = [f for f in release.files if f.role in group]
     names = " or ".join(next(f for f in files if f.role == role).patterns[0] for role in group)
     source = ("`canopy data fetch` brings it" if any(f.url for f in files) else f"it comes from {release.home}")
@@ -74,7 +74,7 @@ def _show_records(check: Check, console: Console) -> None:
         console.print("records not read; --read counts them", highlight=False)
 
 
-def show_plan(release: Release, files: Collection[ReleaseFile], targets: Collection[Path], only: Collection[str],
+def show_plan(release: Benchmark, files: Collection[ReleaseFile], targets: Collection[Path], only: Collection[str],
               console: Console) -> None:
     """Print what would be fetched from where to where, and what has no direct address."""
     say(console, f"{release.title}, {release.licence}; {release.home}")
