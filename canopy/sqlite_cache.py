@@ -1,4 +1,7 @@
-"""A cache of JSON values in one SQLite file, safe for many threads and several processes; damage costs values, never a run."""
+"""A cache of JSON values in one SQLite file, safe for many threads and several processes.
+
+Damage costs values, never a run.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +35,16 @@ class SqliteCache:
     Raises
     ------
     DataError
-        If the file cannot be opened or written (no right, a full disk, a lock that does not end). `get` and `put` raise it too.
+        If the file cannot be opened or written (no right, a full disk, a lock that does not end). `get` and `put` raise
+        it too.
     """
 
     def __init__(self, path: Path, name: str, table: str, keys: tuple[str, ...], value: str) -> None:
         self.path, self.name, self._lock = path, name, threading.Lock()
         columns = ", ".join(f"{key} TEXT" for key in keys)
-        self._create = f"CREATE TABLE IF NOT EXISTS {table} ({columns}, {value} TEXT NOT NULL, PRIMARY KEY ({', '.join(keys)}))"
+        self._create = (
+            f"CREATE TABLE IF NOT EXISTS {table} ({columns}, {value} TEXT NOT NULL, PRIMARY KEY ({', '.join(keys)}))"
+        )
         self._select = f"SELECT {value} FROM {table} WHERE {' AND '.join(f'{key} = ?' for key in keys)}"
         self._insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * (len(keys) + 1))})"
         self._count = f"SELECT count(*) FROM {table}"
@@ -99,8 +105,10 @@ class SqliteCache:
         return self._open()
 
     def _error(self, error: Exception) -> DataError:
-        return DataError(f"{self.path}: the cache of {self.name} cannot be used: {error}; is the disk full or the folder not "
-                         f"writable? Deleting the file loses nothing but the {self.name} it keeps")
+        return DataError(
+            f"{self.path}: the cache of {self.name} cannot be used: {error}; is the disk full or the folder not "
+            f"writable? Deleting the file loses nothing but the {self.name} it keeps"
+        )
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, check_same_thread=False, isolation_level=None)

@@ -1,4 +1,7 @@
-"""Office files are ZIP archives of XML: they are looked at before a library opens them, so that none unpacks without bound."""
+"""Office files are ZIP archives of XML.
+
+They are looked at before a library opens them, so that none unpacks without bound.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def check_office_file(path: Path, kind: str) -> int:
-    """Refuse what must not be opened: encrypted or old binary files, other archives, archives that unpack to too much, XML with entities.
+    """Refuse what must not be opened: encrypted or old binary files, other archives, archives that unpack to too much,
+    XML with entities.
 
     An archive's declared sizes bind: `zipfile` never gives more of a part than it declares.
 
@@ -38,16 +42,25 @@ def check_office_file(path: Path, kind: str) -> int:
     """
     with open(path, "rb") as f:
         if f.read(8) == _OLE:
-            raise Unusable("encrypted with a password, or in the binary format from before 2007: save it unprotected in the current format")
+            raise Unusable(
+                "encrypted with a password, or in the binary format from before 2007: save it unprotected in the current format"
+            )
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
-            unpacked, xml = sum(p.file_size for p in parts), sum(p.file_size for p in parts if p.filename.lower().endswith((".xml", ".rels")))
+            unpacked, xml = (
+                sum(p.file_size for p in parts),
+                sum(p.file_size for p in parts if p.filename.lower().endswith((".xml", ".rels"))),
+            )
             if len(parts) > MAX_PARTS or unpacked > MAX_UNPACKED or xml > MAX_XML:
-                raise Unusable(f"unpacks to {unpacked >> 20:,} MiB in {len(parts):,} parts; at most {MAX_UNPACKED >> 20} MiB "
-                               f"({MAX_XML >> 20} MiB of them XML) in {MAX_PARTS:,} parts are opened")
+                raise Unusable(
+                    f"unpacks to {unpacked >> 20:,} MiB in {len(parts):,} parts; at most {MAX_UNPACKED >> 20} MiB "
+                    f"({MAX_XML >> 20} MiB of them XML) in {MAX_PARTS:,} parts are opened"
+                )
             if unpacked > RATIO_FROM and unpacked > MAX_RATIO * path.stat().st_size:
-                raise Unusable(f"unpacks to {unpacked // max(1, path.stat().st_size)} times its size, more than any document of this kind: not opened")
+                raise Unusable(
+                    f"unpacks to {unpacked // max(1, path.stat().st_size)} times its size, more than any document of this kind: not opened"
+                )
             if not any(p.filename.startswith(f"{kind}/") for p in parts):
                 raise Unusable(f"a ZIP archive, but without the folder {kind!r} that a file of this kind holds")
             for part in parts:
@@ -57,7 +70,9 @@ def check_office_file(path: Path, kind: str) -> int:
                     with archive.open(part) as f:
                         # A document type can only stand before the first element; Office writes none.
                         if b"<!DOCTYPE" in f.read(4096):
-                            raise Unusable(f"{part.filename} defines XML entities, which no Office program writes: not opened")
+                            raise Unusable(
+                                f"{part.filename} defines XML entities, which no Office program writes: not opened"
+                            )
             return unpacked
     except zipfile.BadZipFile as e:
         raise Unusable(f"broken: {e}; is the file complete?") from None

@@ -12,10 +12,27 @@ from canopy.ingest.sink import Unusable
 MAX_TEXT_BYTES = 64 << 20
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
           (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-# What documents are written in when not in UTF-8; among all of Python's code pages the detector takes rare ones for common ones.
-_PAGES = ["cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "cp932", "euc_jp", "gb18030", "big5", "cp949",
-          "utf_16_le", "utf_16_be"]
-# Signs that no Western text has between two letters: there the bytes are letters of another code page ("by³o" is Polish).
+# What documents are written in when not in UTF-8; among all of Python's code pages the detector takes rare ones for
+# common ones.
+_PAGES = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "koi8_r",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "utf_16_le",
+    "utf_16_be",
+]
+# Signs that no Western text has between two letters: there the bytes are letters of another code page ("by³o" is
+# Polish).
 _WRONG_IN_WORD = re.compile(r"[^\W\d_][¢£¥ª±²³¶¹¼½¾¿][^\W\d_]")
 _SAMPLE = 64 << 10
 
@@ -31,9 +48,10 @@ class Encoding(NamedTuple):
 def find_encoding(path: Path, declared: str = "") -> Encoding:
     """The encoding of a text file. Reads the file in pieces.
 
-    A byte-order mark decides; else UTF-8 where all of the file is; else what the file declares, where the bytes around the first
-    that is not UTF-8 decode so; else UTF-8 with replacement characters, where three characters that are UTF-8 stand there for each that
-    is not (a damaged file); else charset-normalizer's guess from those bytes, where Windows-1252 wins a tie.
+    A byte-order mark decides; else UTF-8 where all of the file is; else what the file declares, where the bytes around
+    the first that is not UTF-8 decode so; else UTF-8 with replacement characters, where three characters that are UTF-8
+    stand there for each that is not (a damaged file); else charset-normalizer's guess from those bytes, where
+    Windows-1252 wins a tie.
 
     Raises
     ------
@@ -72,9 +90,9 @@ def find_encoding(path: Path, declared: str = "") -> Encoding:
             start += len(chunk)
     if declared and _decodes(sample, declared):
         return Encoding(declared)
-    shown = sample.decode("utf-8", "replace")
-    bad = shown.count("\ufffd")
-    if "\x00" not in shown and sum(c > "\x7f" for c in shown) - bad >= 3 * bad:
+    decoded = sample.decode("utf-8", "replace")
+    bad = decoded.count("\ufffd")
+    if "\x00" not in decoded and sum(c > "\x7f" for c in decoded) - bad >= 3 * bad:
         return Encoding("utf-8", "replace", "damaged: bytes that are not UTF-8 stand as \ufffd")
     guess = _guess(sample)
     return Encoding(guess, "strict", f"no UTF-8: read as {guess}, which is a guess")
@@ -91,13 +109,18 @@ def _decodes(sample: bytes, encoding: str) -> bool:
 def _guess(sample: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    found = list(from_bytes(sample, cp_isolation=_PAGES))
-    if not found:
+    matches = list(from_bytes(sample, cp_isolation=_PAGES))
+    if not matches:
         raise Unusable("no text: the bytes fit no encoding that documents are written in")
     wrong = _WRONG_IN_WORD.search(sample.decode("cp1252", "replace"))
-    tied = {e for m in found if (m.chaos, m.coherence) == (found[0].chaos, found[0].coherence) for e in m.could_be_from_charset}
+    tied = {
+        e
+        for m in matches
+        if (m.chaos, m.coherence) == (matches[0].chaos, matches[0].coherence)
+        for e in m.could_be_from_charset
+    }
     encoding = "cp1252" if "cp1252" in tied and not wrong else next(
-        (m.encoding for m in found if m.encoding != "cp1252" or not wrong), "cp1252")
+        (m.encoding for m in matches if m.encoding != "cp1252" or not wrong), "cp1252")
     if b"\x00" in sample and not encoding.startswith("utf_16"):
         raise Unusable("no text: it holds NUL bytes")
     return encoding

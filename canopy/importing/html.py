@@ -1,4 +1,7 @@
-"""HTML pages to blocks: what a browser shows, in document order, without walking the tree by recursion (pages may nest without end)."""
+"""HTML pages to blocks.
+
+What a browser shows, in document order, without walking the tree by recursion (pages may nest without end).
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,74 @@ if TYPE_CHECKING:
 
 MAX_NODES = 2_000_000
 # Not shown, or not the page's content: scripts, menus, form controls.
-SKIPPED = frozenset({
-    "script", "style", "template", "noscript", "nav", "head", "svg", "math", "iframe", "object", "select", "option", "button", "input",
-    "textarea", "canvas", "audio", "video",
-})
-BLOCKS = frozenset({
-    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt", "fieldset",
-    "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li", "main", "ol", "p", "pre",
-    "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
-})
+SKIPPED = frozenset(
+    {
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "nav",
+        "head",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "select",
+        "option",
+        "button",
+        "input",
+        "textarea",
+        "canvas",
+        "audio",
+        "video",
+    }
+)
+BLOCKS = frozenset(
+    {
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "html",
+        "li",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    }
+)
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.I)
 _SPACE = re.compile(r"\s+")
@@ -70,47 +132,47 @@ def _walk(root: Tag, document: Document) -> Iterator[Block]:
     """Blocks in document order; ``stack`` holds nodes to enter and, as (node, True), nodes to leave."""
     from bs4 import CData, NavigableString, Tag
 
-    said: list[str] = []
+    words: list[str] = []
     outer = {id(table.find_parent("table")) for table in root.find_all("table")}
     stack: list[tuple[object, bool]] = [(root, False)]
     while stack:
         node, leaving = stack.pop()
         if leaving:
-            yield from _flush(said)
+            yield from _flush(words)
         elif isinstance(node, NavigableString):
             if type(node) in (NavigableString, CData):
-                said.append(_SPACE.sub(" ", str(node)))
+                words.append(_SPACE.sub(" ", str(node)))
         elif isinstance(node, Tag):
             name = (node.name or "").lower()
             if name in SKIPPED or _hidden(node):
                 continue
             if name == "br":
-                said.append("\n")
+                words.append("\n")
             elif name == "img":
                 _picture(node, document)
             elif name in _HEADINGS:
-                yield from _flush(said)
+                yield from _flush(words)
                 _pictures(node, document)
                 yield Heading(_HEADINGS[name], shown_text(node))
             elif name == "pre":
-                yield from _flush(said)
+                yield from _flush(words)
                 yield Paragraph(node.get_text().strip("\n"))
             elif name == "table" and id(node) not in outer and _is_data(node):
-                yield from _flush(said)
+                yield from _flush(words)
                 _pictures(node, document)
                 yield from _table(node)
             else:
                 if name in BLOCKS:
-                    yield from _flush(said)
+                    yield from _flush(words)
                     stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node.contents))
-    yield from _flush(said)
+    yield from _flush(words)
 
 
-def _flush(said: list[str]) -> Iterator[Block]:
+def _flush(words: list[str]) -> Iterator[Block]:
     """What was said since the last block, white space as a browser shows it (a line break is only where a <br> was)."""
-    text = "\n".join(filter(None, (" ".join(line.split()) for line in "".join(said).split("\n"))))
-    said.clear()
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in "".join(words).split("\n"))))
+    words.clear()
     if text:
         yield Paragraph(text)
 
@@ -123,19 +185,19 @@ def shown_text(tag: Tag) -> str:
     """A tag's words on one line: inline parts joined as written, blocks and line breaks by a blank."""
     from bs4 import CData, NavigableString, Tag
 
-    said: list[str] = []
+    words: list[str] = []
     stack: list[object] = [tag]
     while stack:
         node = stack.pop()
         if isinstance(node, NavigableString):
             if type(node) in (NavigableString, CData):
-                said.append(str(node))
+                words.append(str(node))
         elif isinstance(node, Tag) and node.name not in SKIPPED and not _hidden(node):
             gap = [" "] if node.name in BLOCKS or node.name == "br" else []
             stack += [*gap, *reversed(node.contents), *gap]
         elif isinstance(node, str):
-            said.append(node)
-    return one_line("".join(said))
+            words.append(node)
+    return one_line("".join(words))
 
 
 def _pictures(tag: Tag, document: Document) -> None:
@@ -157,7 +219,10 @@ def _picture(image: Tag, document: Document) -> None:
 
 
 def _is_data(table: Tag) -> bool:
-    """Whether a table without a table inside holds data; with a single row or column and no header cell it only places things."""
+    """Whether a table without a table inside holds data.
+
+    With a single row or column and no header cell it only places things.
+    """
     lines = [r for r in table.find_all("tr") if r.find(["td", "th"]) is not None]
     widest = max((len(r.find_all(["td", "th"])) for r in lines), default=0)
     return bool(lines) and (table.find("th") is not None or (len(lines) > 1 and widest > 1))
@@ -172,12 +237,14 @@ def _table(table: Tag) -> Iterator[Block]:
             continue
         lines.append([Cell(shown_text(c), _span(c, "colspan"), _span(c, "rowspan")) for c in cells])
         filled = [c for c, read in zip(cells, lines[-1], strict=True) if read.text]
-        if heads == len(lines) - 1 and (row.find_parent("thead") is not None or (filled and all(c.name == "th" for c in filled))):
+        if heads == len(lines) - 1 and (
+            row.find_parent("thead") is not None or (filled and all(c.name == "th" for c in filled))
+        ):
             heads += 1
     caption = table.find("caption")
-    made = normalise_table(expand_spans(lines), heads or None, shown_text(caption) if caption is not None else "")
-    if made:
-        yield made
+    block = normalise_table(expand_spans(lines), heads or None, shown_text(caption) if caption is not None else "")
+    if block:
+        yield block
 
 
 def _span(cell: Tag, attribute: str) -> int:

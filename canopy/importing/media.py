@@ -1,15 +1,18 @@
-"""Images and videos to native records: probed and decoded once, captioned by what documents say of them, subtitles found beside them."""
+"""Images and videos to native records.
+
+Probed and decoded once, captioned by what documents say of them, subtitles found beside them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from canopy.errors import MediaError
 from canopy.importing.blocks import one_line
 from canopy.importing.decoding import read_text
+from canopy.ingest.records import ItemRecord
 from canopy.ingest.sink import Unusable
 from canopy.ingest.subtitles import parse_cues
 from canopy.items import Cue
@@ -26,8 +29,11 @@ def name_words(path: str) -> str:
     return " ".join(re.sub(r"[-_+.]+", " ", stem).split()) or stem
 
 
-def image_record(path: Path, name: str, caption: str) -> dict[str, Any]:
-    """An image; decoded to its end here, so that a damaged one is told now and not later. Unusable where it cannot be."""
+def image_record(path: Path, name: str, caption: str) -> ItemRecord:
+    """An image; decoded to its end here, so that a damaged one is told now and not later.
+
+    Unusable where it cannot be.
+    """
     from canopy.media.images import open_image
 
     try:
@@ -37,7 +43,7 @@ def image_record(path: Path, name: str, caption: str) -> dict[str, Any]:
     return {"modality": "image", "title": name_words(name), "caption": one_line(caption)}
 
 
-def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | None, notes: list[str]) -> dict[str, Any]:
+def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | None, notes: list[str]) -> ItemRecord:
     """A video with its length as measured and its cues: those given, else from a subtitle stream inside.
 
     Raises
@@ -56,16 +62,18 @@ def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | No
     notes.extend(facts.notes)
     late = sum(c.start >= facts.duration for c in cues)
     if late:
-        notes.append(f"{late} of {len(cues)} subtitles begin after the video's end, at {facts.duration:.1f} s: they count for its last segment")
+        notes.append(
+            f"{late} of {len(cues)} subtitles begin after the video's end, at {facts.duration:.1f} s: they count for its last segment"
+        )
     return {"modality": "video", "title": name_words(name), "caption": one_line(caption), "duration": facts.duration,
-            "cues": [[c.start, c.end, c.text] for c in cues]}
+            "cues": [(c.start, c.end, c.text) for c in cues]}
 
 
 def subtitle_cues(path: Path, notes: list[str]) -> tuple[Cue, ...]:
     """A subtitle file's cues, in whatever encoding it is. Unusable where no cue can be read."""
-    said: list[str] = []
-    cues = parse_cues(read_text(path, said))
-    notes.extend(f"{path.name}: {note}" for note in said)
+    remarks: list[str] = []
+    cues = parse_cues(read_text(path, remarks))
+    notes.extend(f"{path.name}: {note}" for note in remarks)
     if not cues:
         raise Unusable("no subtitle in it that can be read")
     return cues
@@ -74,8 +82,8 @@ def subtitle_cues(path: Path, notes: list[str]) -> tuple[Cue, ...]:
 def find_subtitles(videos: Sequence[str], subtitles: Sequence[str]) -> Mapping[str, str]:
     """Which subtitle file goes with which video, both as relative paths.
 
-    The same stem decides, whatever the folder; a language may follow (``talk.en.vtt``). Of several the nearest folder wins, then a name
-    without a language, then English, then the first by name.
+    The same stem decides, whatever the folder; a language may follow (``talk.en.vtt``). Of several the nearest folder
+    wins, then a name without a language, then English, then the first by name.
     """
     by_stem: dict[str, list[str]] = {}
     for path in subtitles:
@@ -83,16 +91,18 @@ def find_subtitles(videos: Sequence[str], subtitles: Sequence[str]) -> Mapping[s
         for key in {stem, _LANGUAGE.sub("", stem)}:
             by_stem.setdefault(key, []).append(path)
 
-    found = {}
+    choices = {}
     for video in videos:
         stem, folder = PurePosixPath(video).stem, PurePosixPath(video).parent.parts
 
         def rank(path: str, stem: str = stem, folder: tuple[str, ...] = folder) -> tuple[int, bool, bool, str]:
             own = PurePosixPath(path).parent.parts
-            shared = next((i for i, (a, b) in enumerate(zip(own, folder, strict=False)) if a != b), min(len(own), len(folder)))
+            shared = next(
+                (i for i, (a, b) in enumerate(zip(own, folder, strict=False)) if a != b), min(len(own), len(folder))
+            )
             named = PurePosixPath(path).stem
             return len(own) + len(folder) - 2 * shared, named != stem, not named.startswith(f"{stem}.en"), path
 
         if stem in by_stem:
-            found[video] = min(by_stem[stem], key=rank)
-    return found
+            choices[video] = min(by_stem[stem], key=rank)
+    return choices

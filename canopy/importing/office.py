@@ -1,4 +1,7 @@
-"""Word documents (.docx) to blocks, from their XML: also what python-docx's paragraphs leave out (content controls, text boxes, notes)."""
+"""Word documents (.docx) to blocks, from their XML.
+
+Also what python-docx's paragraphs leave out (content controls, text boxes, notes).
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,11 @@ _AS_TEXT = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyp
 
 
 def read_docx(path: Path) -> Document:
-    """A .docx file: headings by style or outline level, paragraphs, tables, text boxes where they are anchored, foot- and endnotes last.
+    """A .docx file: headings by style or outline level, paragraphs, tables, text boxes where they are anchored, foot-
+    and endnotes last.
 
-    Pictures inside are taken out where they are of a kind that is imported; others are counted in a note. Page headers, footers and
-    comments are left out.
+    Pictures inside are taken out where they are of a kind that is imported; others are counted in a note. Page headers,
+    footers and comments are left out.
 
     Raises
     ------
@@ -49,10 +53,10 @@ def read_docx(path: Path) -> Document:
         raise Unusable(f"not a Word document that can be read: {str(e)[:120]}") from None
     document = Document(())
     document.blocks = blocks = list(_Reader(word, document).blocks())
-    told = one_line(word.core_properties.title or "")
+    title = one_line(word.core_properties.title or "")
     # python-docx says "Word Document" where there are no properties at all; and templates leave their titles behind.
-    if told != "Word Document" and not any(isinstance(b, Heading) and b.level == 1 for b in blocks[:10]):
-        document.title = told
+    if title != "Word Document" and not any(isinstance(b, Heading) and b.level == 1 for b in blocks[:10]):
+        document.title = title
     return document
 
 
@@ -73,7 +77,9 @@ class _Reader:
                 yield Heading(1, f"{kind.capitalize()}s")
                 yield from notes
         if self.other:
-            self.document.notes.append(f"{self.other} pictures inside it are of a kind that is not imported (drawings, charts, EMF, WMF)")
+            self.document.notes.append(
+                f"{self.other} pictures inside it are of a kind that is not imported (drawings, charts, EMF, WMF)"
+            )
 
     def _content(self, holder: Any) -> Iterator[Block]:
         """Paragraphs and tables in order, through content controls and tracked insertions."""
@@ -112,7 +118,7 @@ class _Reader:
 
     def _words(self, element: Any) -> tuple[str, list[Any]]:
         """A paragraph's words and the text boxes anchored in it; its pictures are taken out on the way."""
-        said: list[str] = []
+        words: list[str] = []
         boxes: list[Any] = []
         stack = list(reversed(element))
         while stack:
@@ -123,18 +129,20 @@ class _Reader:
                 boxes.append(node)
                 continue
             if node.tag in _WORDS:
-                said.append(node.text or "")
+                words.append(node.text or "")
             elif node.tag in _AS_TEXT and node.getparent().tag == f"{_W}r":
-                said.append(_AS_TEXT[node.tag])
+                words.append(_AS_TEXT[node.tag])
             elif node.tag in (f"{_W}drawing", f"{_W}pict"):
                 self._picture(node)
             stack.extend(reversed(node))
-        return "".join(said), boxes
+        return "".join(words), boxes
 
     def _picture(self, drawing: Any) -> None:
         properties = next(drawing.iter(_DRAWING_PROPERTIES), None)
         alt = one_line((properties.get("descr") or properties.get("title") or "") if properties is not None else "")
-        keys = [b.get(f"{_RELATIONS}embed") for b in drawing.iter(_BLIP)] + [b.get(f"{_RELATIONS}id") for b in drawing.iter(_OLD_PICTURE)]
+        keys = [b.get(f"{_RELATIONS}embed") for b in drawing.iter(_BLIP)] + [
+            b.get(f"{_RELATIONS}id") for b in drawing.iter(_OLD_PICTURE)
+        ]
         self.other += not keys and next(drawing.iter(f"{_W}txbxContent"), None) is None
         for key in keys:
             part = self.word.part.related_parts.get(key) if key else None
@@ -175,12 +183,14 @@ class _Reader:
         return normalise_table(expand_spans(lines), heads or None)
 
     def _cell_words(self, cell: Any) -> str:
-        said = []
+        words = []
         for paragraph in cell.iter(f"{_W}p"):
-            if not any(a.tag in _UNSEEN or a.tag == f"{_W}txbxContent" for a in paragraph.iterancestors() if a is not cell):
+            if not any(
+                a.tag in _UNSEEN or a.tag == f"{_W}txbxContent" for a in paragraph.iterancestors() if a is not cell
+            ):
                 text, boxes = self._words(paragraph)
-                said += [text, *(self._words(p)[0] for box in boxes for p in box.iter(f"{_W}p"))]
-        return " ".join(said)
+                words += [text, *(self._words(p)[0] for box in boxes for p in box.iter(f"{_W}p"))]
+        return " ".join(words)
 
     def _notes(self, kind: str) -> Iterator[str]:
         """The words of foot- or endnotes, which stand in a part of their own; separators (of a type) are left out."""
@@ -188,20 +198,25 @@ class _Reader:
 
         for relation in self.word.part.rels.values():
             if not relation.is_external and relation.reltype.endswith(f"/{kind}s"):
-                root = etree.fromstring(relation.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
+                root = etree.fromstring(
+                    relation.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True)
+                )
                 for note in root.iter(f"{_W}{kind}"):
                     if note.get(f"{_W}type") in (None, "normal"):
                         yield " ".join(self._words(p)[0] for p in note.iter(f"{_W}p"))
 
 
 def _value(element: Any, where: str) -> str:
-    found = element.find("/".join(f"{_W}{step}" for step in where.split("/")))
-    value = (found.get(f"{_W}val") or "") if found is not None else ""
+    element = element.find("/".join(f"{_W}{step}" for step in where.split("/")))
+    value = (element.get(f"{_W}val") or "") if element is not None else ""
     return value if value.isdecimal() and len(value) < 6 else ""
 
 
 def _style_level(style: Any) -> int | None:
-    """The heading level that a paragraph style gives, or the style it is based on: Title and Heading 1 are 1; an outline level counts too."""
+    """The heading level that a paragraph style gives, or the style it is based on: Title and Heading 1 are 1.
+
+    An outline level counts too.
+    """
     for _ in range(10):
         name = (style.name or "").lower()
         if name == "title":

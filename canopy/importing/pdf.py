@@ -1,4 +1,7 @@
-"""PDF files to blocks through pdfplumber: running text in reading order, ruled tables as tables, pages without words as pictures."""
+"""PDF files to blocks through pdfplumber.
+
+Running text in reading order, ruled tables as tables, pages without words as pictures.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +33,22 @@ MAX_PAGES = 5_000
 MAX_STREAM = 256 << 20
 MAX_OBJECTS = 200_000
 _SCAN_DPI, _SCAN_SIDE = 150, 2_000
-# A gap of this share of the type's size parts two words. pdfplumber's own 3 points glue all words of documents that hold no blanks.
+# A gap of this share of the type's size parts two words. pdfplumber's own 3 points glue all words of documents that
+# hold no blanks.
 _WORD_GAP = 0.15
 _STREAM = re.compile(rb"stream\r?\n")
 # Titles that programs leave behind.
-_NO_TITLE = re.compile(r"\.(docx?|pdf|indd|tex|xlsx?|pptx?|rtf|odt)$|^(untitled|microsoft word|document\d*|slide \d+)\b", re.I)
+_NO_TITLE = re.compile(
+    r"\.(docx?|pdf|indd|tex|xlsx?|pptx?|rtf|odt)$|^(untitled|microsoft word|document\d*|slide \d+)\b", re.I
+)
 
 
 def read_pdf(path: Path) -> Document:
     """A .pdf file.
 
-    Headings are lines of larger type; the words of a table that pdfplumber finds (drawn lines) are in the table only. Headers and
-    footers that repeat from page to page are left out, with a note. A page without words is kept as a picture, whose words ingestion
-    reads (`ingest.ocr`).
+    Headings are lines of larger type; the words of a table that pdfplumber finds (drawn lines) are in the table only.
+    Headers and footers that repeat from page to page are left out, with a note. A page without words is kept as a
+    picture, whose words ingestion reads (`ingest.ocr`).
 
     Raises
     ------
@@ -67,8 +73,8 @@ def read_pdf(path: Path) -> Document:
     with pdf:
         if len(pdf.pages) > MAX_PAGES:
             raise Unusable(f"{len(pdf.pages):,} pages; at most {MAX_PAGES:,}: split it")
-        told = one_line(_metadata_title(pdf.metadata))
-        document.title = "" if _NO_TITLE.search(told) else told[:300]
+        title = one_line(_metadata_title(pdf.metadata))
+        document.title = "" if _NO_TITLE.search(title) else title[:300]
         document.blocks = list(_blocks(pdf.pages, path, document))
     return document
 
@@ -84,22 +90,27 @@ def _metadata_title(metadata: Any) -> str:
 
 
 def check_streams(path: Path) -> None:
-    """Inflate every compressed stream without keeping it, and refuse the file where one gives more than ``MAX_STREAM`` bytes.
+    """Inflate every compressed stream without keeping it, and refuse the file where one gives more than ``MAX_STREAM``
+    bytes.
 
-    pdfminer unpacks a stream in one go: a few kilobytes could fill the memory. A stream packed twice is looked through as well.
+    pdfminer unpacks a stream in one go: a few kilobytes could fill the memory. A stream packed twice is looked through
+    as well.
     """
     if not path.stat().st_size:
         raise Unusable("the file is empty")
     with open(path, "rb") as f, mmap(f.fileno(), 0, access=ACCESS_READ) as data:
         if data.find(b"%PDF-", 0, 4096) < 0:
             raise Unusable("not a PDF file: it does not begin like one")
-        for found in _STREAM.finditer(data):
-            if _inflated(data, found.end()) > MAX_STREAM:
+        for match in _STREAM.finditer(data):
+            if _inflated(data, match.end()) > MAX_STREAM:
                 raise Unusable(f"a stream in it unpacks to more than {MAX_STREAM >> 20} MiB: not opened")
 
 
 def _inflated(data: mmap, start: int) -> int:
-    """Bytes that the zlib stream at a place gives, twice packed ones fully unpacked; stops soon after ``MAX_STREAM``."""
+    """Bytes that the zlib stream at a place gives, twice packed ones fully unpacked.
+
+    Stops soon after ``MAX_STREAM``.
+    """
     if not _is_zlib(data[start:start + 2]):
         return 0
     outer, inner = zlib.decompressobj(), None
@@ -133,28 +144,31 @@ def _blocks(pages: list[Page], path: Path, document: Document) -> Iterator[Block
     bare = []
     for number, page in enumerate(pages, 1):
         try:
-            found, read = _read_page(page, number)
-            if _is_scan(page, read, found):
+            page_tables, read = _read_page(page, number)
+            if _is_scan(page, read, page_tables):
                 bare.append(number)
         finally:
             page.close()  # forgets what was parsed; else every page stays in memory
         known.update(w.lower() for line in read for w in re.findall(r"[^\W\d_]+", line.text))
         lines.append(read)
-        tables.append(found)
+        tables.append(page_tables)
     running = running_lines(lines)
     kept = [[line for line in page if running_key(line) not in running] for page in lines]
     if running:
-        document.notes.append(f"left out {sum(map(len, lines)) - sum(map(len, kept))} repeated header and footer lines, such as "
-                              f"{next(line.text for page in lines for line in page if running_key(line) in running)[:60]!r}")
+        document.notes.append(
+            f"left out {sum(map(len, lines)) - sum(map(len, kept))} repeated header and footer lines, such as "
+            f"{next(line.text for page in lines for line in page if running_key(line) in running)[:60]!r}"
+        )
     levels = heading_levels(kept, body_size(kept))
-    for number, (page, found) in enumerate(zip(kept, tables, strict=True), 1):
-        yield from _merge(page_blocks(page, levels, known, f"p{number}"), found)
+    for number, (page, page_tables) in enumerate(zip(kept, tables, strict=True), 1):
+        yield from _merge(page_blocks(page, levels, known, f"p{number}"), page_tables)
         if number in bare:
             yield from _page_picture(path, number, document)
 
 
 def _merge(texts: list[tuple[float, Block]], tables: list[tuple[float, TableBlock]]) -> Iterator[Block]:
-    """Tables between the texts, each before the first text below it that no text above it follows (columns keep their order)."""
+    """Tables between the texts, each before the first text below it that no text above it follows (columns keep
+    their order)."""
     waiting = sorted(tables, key=lambda t: t[0])
     for i, (top, block) in enumerate(texts):
         while waiting and top > waiting[0][0] and all(t > waiting[0][0] for t, _ in texts[i:]):
@@ -169,18 +183,26 @@ def _read_page(page: Page, number: int) -> tuple[list[tuple[float, TableBlock]],
         raise Unusable(f"page {number} holds more than {MAX_OBJECTS:,} characters and lines")
     tables, boxes = [], []
     for table in page.find_tables():
-        made = normalise_table(table.extract(x_tolerance_ratio=_WORD_GAP), place=f"p{number}")
-        if made is None or len(made.header) < 2 or (len(list(made.rows)) < 2 and not any(made.header)):
+        block = normalise_table(table.extract(x_tolerance_ratio=_WORD_GAP), place=f"p{number}")
+        if block is None or len(block.header) < 2 or (len(list(block.rows)) < 2 and not any(block.header)):
             continue  # a frame around something
-        tables.append((float(table.bbox[1]), made))
+        tables.append((float(table.bbox[1]), block))
         boxes.append(table.bbox)
-    words = [{**w, "size": w["chars"][0]["size"]} for w in page.extract_words(return_chars=True, x_tolerance_ratio=_WORD_GAP)
-             if not any(x0 <= (w["x0"] + w["x1"]) / 2 <= x1 and y0 <= (w["top"] + w["bottom"]) / 2 <= y1 for x0, y0, x1, y1 in boxes)]
+    words = [
+        {**w, "size": w["chars"][0]["size"]}
+        for w in page.extract_words(return_chars=True, x_tolerance_ratio=_WORD_GAP)
+        if not any(
+            x0 <= (w["x0"] + w["x1"]) / 2 <= x1 and y0 <= (w["top"] + w["bottom"]) / 2 <= y1 for x0, y0, x1, y1 in boxes
+        )
+    ]
     return tables, page_lines(words, float(page.width))
 
 
 def _is_scan(page: Page, lines: list[Line], tables: list[tuple[float, TableBlock]]) -> bool:
-    """Whether a page is to be kept as a picture: it has no words, or hardly any (a stamp, a page number) on one large image."""
+    """Whether a page is to be kept as a picture.
+
+    It has no words, or hardly any (a stamp, a page number) on one large image.
+    """
     if tables or sum(len(line.text) for line in lines) > 100:
         return False
     covered = max((float(i["width"]) * float(i["height"]) for i in page.images), default=0.0)
@@ -195,7 +217,9 @@ def _page_picture(path: Path, number: int, document: Document) -> Iterator[Pictu
         pdf = pypdfium2.PdfDocument(str(path))
         try:
             page = pdf[number - 1]
-            image = page.render(scale=min(_SCAN_DPI / 72, _SCAN_SIDE / max(1.0, *page.get_size()))).to_pil().convert("L")
+            image = (
+                page.render(scale=min(_SCAN_DPI / 72, _SCAN_SIDE / max(1.0, *page.get_size()))).to_pil().convert("L")
+            )
         finally:
             pdf.close()
     except (pypdfium2.PdfiumError, ValueError, OSError, MemoryError) as e:

@@ -12,7 +12,8 @@ from typing import Any
 
 from canopy.importing.blocks import Block, Heading, Paragraph
 
-# A gutter between two columns: at least so wide (points), with words on both sides in so many lines and in so large a share of them.
+# A gutter between two columns: at least so wide (points), with words on both sides in so many lines and in so large a
+# share of them.
 GUTTER, GUTTER_LINES, GUTTER_SHARE = 8.0, 8, 0.6
 # A line this much larger than the page's usual type, and no longer than that, is a heading.
 HEADING_SIZE, HEADING_CHARS = 1.15, 150
@@ -34,8 +35,8 @@ class Line:
 def page_lines(words: Sequence[dict[str, Any]], width: float) -> list[Line]:
     """Words (as pdfplumber gives them) to lines in reading order; where a page has two columns, the left one first.
 
-    Full-width lines (a title, a figure's caption) part a page into bands: within a band the left column is read before the right
-    one. More than two columns, and text set around pictures, come in the order of their lines.
+    Full-width lines (a title, a figure's caption) part a page into bands: within a band the left column is read before
+    the right one. More than two columns, and text set around pictures, come in the order of their lines.
     """
     rows = _rows(words)
     gutter = _gutter(rows, width)
@@ -43,12 +44,12 @@ def page_lines(words: Sequence[dict[str, Any]], width: float) -> list[Line]:
         return [_line(r) for r in rows]
     lines: list[Line] = []
     for crossing, band in groupby(rows, key=lambda r: _crosses(r, gutter)):
-        held = list(band)
+        row = list(band)
         if crossing:
-            lines += [_line(r) for r in held]
+            lines += [_line(r) for r in row]
             continue
         for side in (False, True):
-            parts = ([w for w in r if ((w["x0"] + w["x1"]) / 2 > gutter) == side] for r in held)
+            parts = ([w for w in r if ((w["x0"] + w["x1"]) / 2 > gutter) == side] for r in row)
             lines += [_line(p) for p in parts if p]
     return lines
 
@@ -71,25 +72,34 @@ def _crosses(row: Sequence[dict[str, Any]], x: float) -> bool:
 
 def _gutter(rows: Sequence[Sequence[dict[str, Any]]], width: float) -> float | None:
     """The x between two columns, near the page's middle; None where the page has one column."""
-    best, found = 0, None
+    best, gutters = 0, None
     for x in range(int(width * 0.4), int(width * 0.6), 2):
         clear = [r for r in rows if not _crosses(r, x)]
         both = sum(r[0]["x1"] < x < r[-1]["x0"] for r in clear)
         if both > best and both >= GUTTER_LINES and both >= GUTTER_SHARE * len(rows):
-            best, found = both, float(x)
-    return found
+            best, gutters = both, float(x)
+    return gutters
 
 
 def _line(words: Sequence[dict[str, Any]]) -> Line:
     sizes = Counter[float]()
     for w in words:
         sizes[round(float(w.get("size") or w["bottom"] - w["top"]), 1)] += len(w["text"])
-    return Line(" ".join(w["text"] for w in words), min(w["top"] for w in words), max(w["bottom"] for w in words), words[0]["x0"],
-                max(w["x1"] for w in words), sizes.most_common(1)[0][0])
+    return Line(
+        " ".join(w["text"] for w in words),
+        min(w["top"] for w in words),
+        max(w["bottom"] for w in words),
+        words[0]["x0"],
+        max(w["x1"] for w in words),
+        sizes.most_common(1)[0][0],
+    )
 
 
 def running_lines(pages: Sequence[Sequence[Line]]) -> set[tuple[str, int]]:
-    """Headers and footers: lines that say the same (digits aside) at the same height on more than half of at least four pages."""
+    """Headers and footers.
+
+    Lines that say the same (digits aside) at the same height on more than half of at least four pages.
+    """
     if len(pages) < 4:
         return set()
     seen = Counter(key for lines in pages for key in {running_key(line) for line in lines})
@@ -116,16 +126,19 @@ def heading_levels(pages: Iterable[Sequence[Line]], body: float) -> dict[float, 
     return {size: min(n, 6) for n, size in enumerate(sizes, 1)}
 
 
-def page_blocks(lines: Sequence[Line], levels: dict[float, int], known: set[str], place: str) -> list[tuple[float, Block]]:
+def page_blocks(
+    lines: Sequence[Line], levels: dict[float, int], known: set[str], place: str
+) -> list[tuple[float, Block]]:
     """Lines to headings and paragraphs, each with its top.
 
-    A paragraph ends where the next line stands further off than lines do, starts a new column, or is of another size; lines of a
-    heading's size that follow one another are one heading.
+    A paragraph ends where the next line stands further off than lines do, starts a new column, or is of another size;
+    lines of a heading's size that follow one another are one heading.
 
     Parameters
     ----------
     known : set of str
-        The document's words: a word cut by a hyphen at a line's end is joined where it occurs whole, else keeps its hyphen.
+        The document's words: a word cut by a hyphen at a line's end is joined where it occurs whole, else keeps its
+        hyphen.
     """
     groups: list[list[Line]] = []
     gaps = [b.top - a.bottom for a, b in pairwise(lines) if 0 <= b.top - a.bottom < 3 * (a.bottom - a.top)]
@@ -137,13 +150,13 @@ def page_blocks(lines: Sequence[Line], levels: dict[float, int], known: set[str]
         if apart:
             groups.append([])
         groups[-1].append(line)
-    made: list[tuple[float, Block]] = []
+    blocks: list[tuple[float, Block]] = []
     for group in groups:
         text = join_lines([line.text for line in group], known)
         level = levels.get(group[0].size)
         heading = level is not None and len(text) <= HEADING_CHARS and any(c.isalpha() for c in text)
-        made.append((group[0].top, Heading(level or 1, text) if heading else Paragraph(text, place)))
-    return made
+        blocks.append((group[0].top, Heading(level or 1, text) if heading else Paragraph(text, place)))
+    return blocks
 
 
 def join_lines(lines: Sequence[str], known: set[str]) -> str:

@@ -1,4 +1,7 @@
-"""Questions from a file of the user's (JSON Lines, JSON, CSV, Excel) to native records; what cannot be used is named with a reason."""
+"""Questions from a file of the user's (JSON Lines, JSON, CSV, Excel) to native records.
+
+What cannot be used is named with a reason.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,28 @@ from typing import Any
 
 from canopy.errors import DataError
 from canopy.importing.blocks import one_line
-from canopy.importing.sheets import csv_rows, workbook_rows
+from canopy.importing.csv_files import csv_rows
+from canopy.importing.workbook import workbook_rows
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import iterate_jsonl, load_json_list
 from canopy.ingest.sink import Sink, Unusable
 
-_NAMES = {"question": ("question", "query"), "answers": ("answers", "answer"), "id": ("id", "question_id"), "type": ("type",), "split": ("split",),
-          "item": ("item", "gold", "document")}
+_NAMES = {
+    "question": ("question", "query"),
+    "answers": ("answers", "answer"),
+    "id": ("id", "question_id"),
+    "type": ("type",),
+    "split": ("split",),
+    "item": ("item", "gold", "document"),
+}
 
 
 def read_question_file(path: Path, known: Set[str]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Native question records of a file, and the records that cannot be used (``file``, ``record``, ``reason``).
 
-    JSON: objects as in questions.jsonl; ``answer`` with one string does for ``answers``. Tables: a column ``question``; optional ``answers``
-    (several separated by ``|``), ``id``, ``type``, ``split``, ``item`` (ids of the items that are evidence together,
-    separated by ``|``).
+    JSON: objects as in questions.jsonl; ``answer`` with one string does for ``answers``. Tables: a column ``question``;
+    optional ``answers`` (several separated by ``|``), ``id``, ``type``, ``split``, ``item`` (ids of the items that are
+    evidence together, separated by ``|``).
 
     Parameters
     ----------
@@ -46,16 +56,18 @@ def read_question_file(path: Path, known: Set[str]) -> tuple[list[dict[str, Any]
     elif suffix in (".csv", ".tsv", ".xlsx"):
         source = _table_records(path)
     else:
-        raise DataError(f"{path}: questions are read from .jsonl, .json, .csv, .tsv or .xlsx files, not {suffix or 'files without an ending'}")
+        raise DataError(
+            f"{path}: questions are read from .jsonl, .json, .csv, .tsv or .xlsx files, not {suffix or 'files without an ending'}"
+        )
     records: list[dict[str, Any]] = []
     seen: set[str] = set()
     for place, record in source:
         try:
-            made = _question(record, place, known)
-            if made["id"] in seen:
-                raise Unusable(f"duplicate question id {made['id']!r}; the first one read is kept")
-            seen.add(made["id"])
-            records.append(made)
+            question = _question(record, place, known)
+            if question["id"] in seen:
+                raise Unusable(f"duplicate question id {question['id']!r}; the first one read is kept")
+            seen.add(question["id"])
+            records.append(question)
         except Unusable as e:
             sink.reject(path, place, str(e))
     return records, sink.quarantine
@@ -69,13 +81,19 @@ def _question(record: Any, place: str, known: Set[str]) -> dict[str, Any]:
         answers = [str(answers)]
     if answers is None or not isinstance(answers, list):
         raise Unusable("answers must be a list of strings")
-    given = record.get("id")
-    made: dict[str, Any] = {"id": str(given) if given not in (None, "") else place.replace(" ", "-"), "question": text_of(record.get("question"), "question"),
-                            "answers": [text_of(str(a) if isinstance(a, (int, float)) and not isinstance(a, bool) else a, "an answer") for a in answers]}
-    text_of(made["id"], "id")
-    made |= {k: text_of(record[k], k) for k in ("type", "split") if record.get(k)}
-    if made.get("split", "train") not in ("train", "test"):
-        raise Unusable(f"split must be train or test, not {made['split']!r}")
+    name = record.get("id")
+    question: dict[str, Any] = {
+        "id": str(name) if name not in (None, "") else place.replace(" ", "-"),
+        "question": text_of(record.get("question"), "question"),
+        "answers": [
+            text_of(str(a) if isinstance(a, (int, float)) and not isinstance(a, bool) else a, "an answer")
+            for a in answers
+        ],
+    }
+    text_of(question["id"], "id")
+    question |= {k: text_of(record[k], k) for k in ("type", "split") if record.get(k)}
+    if question.get("split", "train") not in ("train", "test"):
+        raise Unusable(f"split must be train or test, not {question['split']!r}")
     gold = record.get("gold") or []
     if not isinstance(gold, list) or not all(isinstance(g, dict) for g in gold):
         raise Unusable("gold must be a list of objects")
@@ -83,12 +101,15 @@ def _question(record: Any, place: str, known: Set[str]) -> dict[str, Any]:
         if not isinstance(entry.get("item"), str) or entry["item"] not in known:
             raise Unusable(f"gold names item {entry.get('item')!r}, which was not imported")
     if gold:
-        made["gold"] = gold
-    return made
+        question["gold"] = gold
+    return question
 
 
 def _table_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Rows (of a workbook: of the first sheet) as records; DataError where they cannot be read or none of them names a column of questions."""
+    """Rows (of a workbook: of the first sheet) as records.
+
+    DataError where they cannot be read or none of them names a column of questions.
+    """
     try:
         sheets = workbook_rows(path, []) if path.suffix.lower() == ".xlsx" else iter([("", csv_rows(path, []))])
         _, source = next(sheets)  # `sheets` is kept: the workbook is open as long as it is
@@ -98,7 +119,10 @@ def _table_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     header = [c.casefold() for c in lines[0][1]] if lines else []
     columns = {key: header.index(name) for key, names in _NAMES.items() for name in reversed(names) if name in header}
     if "question" not in columns:
-        raise DataError(f"{path}: no column named 'question' in the first row" + (f"; there are {', '.join(filter(None, header))}" if any(header) else ""))
+        raise DataError(
+            f"{path}: no column named 'question' in the first row"
+            + (f"; there are {', '.join(filter(None, header))}" if any(header) else "")
+        )
     for number, row in lines[1:]:
         cells = {k: row[c] if c < len(row) else "" for k, c in columns.items()}
         record: dict[str, Any] = {k: cells[k] for k in ("id", "question", "type", "split") if cells.get(k)}

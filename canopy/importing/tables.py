@@ -26,7 +26,8 @@ class Cell:
 def expand_spans(lines: Sequence[Sequence[Cell]]) -> list[list[str]]:
     """Rows of cells as a rectangle: a cell's text stands in every place it spans, so that each row says all it means.
 
-    A cell across the whole width (a group's title) stands once. Unusable where the rectangle would be larger than ``MAX_CELLS``.
+    A cell across the whole width (a group's title) stands once. Unusable where the rectangle would be larger than
+    ``MAX_CELLS``.
     """
     grid: list[dict[int, str]] = [{} for _ in lines]
     alone: set[int] = set()
@@ -61,8 +62,8 @@ def is_number(text: str) -> bool:
 def looks_like_header(first: Sequence[str], below: Iterable[Sequence[str]]) -> bool:
     """Whether a table's first row names its columns.
 
-    It does unless it looks like the rows below it: a row with numbers in it is data, except that years may be names of columns
-    whose values are no years. Where all is words the first row is taken as the header, as people write tables.
+    It does unless it looks like the rows below it: a row with numbers in it is data, except that years may be names of
+    columns whose values are no years. Where all is words the first row is taken as the header, as people write tables.
     """
     filled = [c for c in first if c.strip()]
     if not filled or len(filled) * 2 < len(first):
@@ -77,11 +78,16 @@ def looks_like_header(first: Sequence[str], below: Iterable[Sequence[str]]) -> b
 
 
 def merge_header(lines: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Several header rows as one: each column's names from top to bottom, a repeated one once (``2019``, ``Q1`` -> ``2019 Q1``)."""
+    """Several header rows as one.
+
+    Each column's names from top to bottom, a repeated one once (``2019``, ``Q1`` -> ``2019 Q1``).
+    """
     return tuple(" ".join(dict.fromkeys(c for c in column if c)) for column in zip(*lines, strict=True))
 
 
-def normalise_table(lines: Iterable[Sequence[str | None]], header_rows: int | None = None, caption: str = "", place: str = "") -> TableBlock | None:
+def normalise_table(
+    lines: Iterable[Sequence[str | None]], header_rows: int | None = None, caption: str = "", place: str = ""
+) -> TableBlock | None:
     """A grid as a table: rectangular, cells on one line, without empty rows and columns, header apart.
 
     Leading rows with a single filled cell, above wider ones, are a title and join the caption.

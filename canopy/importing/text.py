@@ -81,17 +81,17 @@ def _table(tokens: Sequence[Token], document: Document) -> Iterator[Block]:
 
 def inline_text(tokens: Sequence[Token], document: Document) -> str:
     """What a reader sees of inline Markdown: no markup, a soft line break as a blank."""
-    said = []
+    words = []
     for token in tokens:
         if token.type in ("text", "code_inline"):
-            said.append(token.content)
+            words.append(token.content)
         elif token.type == "softbreak":
-            said.append(" ")
+            words.append(" ")
         elif token.type == "hardbreak":
-            said.append("\n")
+            words.append("\n")
         elif token.type == "image":
             document.captions.setdefault(str(token.attrs.get("src", "")), inline_text(token.children or (), document))
         elif token.type == "html_inline" and token.content.lower().startswith(("<br", "<img")):
-            said += ["\n"] if token.content.lower().startswith("<br") else [
+            words += ["\n"] if token.content.lower().startswith("<br") else [
                 b.text for b in fragment_blocks(token.content, document) if isinstance(b, Paragraph)]
-    return "".join(said)
+    return "".join(words)

@@ -1,4 +1,7 @@
-"""What ingestion adds to items with media: that the file decodes, a video's length, its own subtitles, words read off pictures, places to cut at."""
+"""What ingestion adds to items with media.
+
+That the file decodes, a video's length, its own subtitles, words read off pictures, places to cut at.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import dataclasses
 import functools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +36,10 @@ SHOWN = 20
 def enrich_items(sink: Sink, raw: Path, work: Path, *, ocr: bool, segmentation: str) -> None:
     """Look into every image and video that has a media file, and put what is found into its item.
 
-    An image or video that cannot be decoded leaves the corpus: its record goes to quarantine, and questions whose gold needs it wait (see
-    `canopy.ingest.withdrawal`). What a record gives is kept: words of an image, length and subtitles of a video; where a video's given length is not
-    its file's, a note says so. Items without a media file stay as they are.
+    An image or video that cannot be decoded leaves the corpus: its record goes to quarantine, and questions whose gold
+    needs it wait (see `canopy.ingest.withdrawal`). What a record gives is kept: words of an image, length and subtitles
+    of a video; where a video's given length is not its file's, a note says so. Items without a media file stay as they
+    are.
 
     Parameters
     ----------
@@ -49,23 +53,30 @@ def enrich_items(sink: Sink, raw: Path, work: Path, *, ocr: bool, segmentation: 
         ``shots`` or ``subtitles`` find a video's cuts (the latter without a file too); ``fixed`` leaves it without.
     """
     if segmentation == "subtitles":
-        sink.items.update((i.id, _with_cuts(i, subtitle_cuts(i.cues))) for i in list(sink.items.values()) if i.modality == "video" and not i.media)
+        sink.items.update(
+            (i.id, _with_cuts(i, subtitle_cuts(i.cues)))
+            for i in list(sink.items.values())
+            if i.modality == "video" and not i.media
+        )
     items = [i for i in sink.items.values() if i.modality in ("image", "video") and i.media]
     if not items:
         return
     broken: dict[str, str] = {}
     absent: dict[str, str] = {}
-    told: list[str] = []
+    notes: list[str] = []
     read: Counter[str] = Counter()
-    with MediaCache(work / "media.sqlite") as cache, progress("Looking into images and videos", len(items), "files") as advance:
-        looker = _Looker(cache, ocr and not sink.words_given, segmentation, told, read)
+    with (
+        MediaCache(work / "media.sqlite") as cache,
+        progress("Looking into images and videos", len(items), "files") as advance,
+    ):
+        reader = _MediaReader(cache, ocr and not sink.words_given, segmentation, notes, read)
         for item in items:
             path = next((folder / item.media for folder in (raw, sink.out) if (folder / item.media).is_file()), None)
             if path is None:
                 absent[item.id] = f"media file {item.media!r} is not there"
             else:
                 try:
-                    sink.items[item.id] = looker.look(item, path)
+                    sink.items[item.id] = reader.look(item, path)
                 except (MediaError, OSError) as e:
                     broken[item.id] = str(e).replace(f"{path}", item.media)
             advance(1)
@@ -74,20 +85,27 @@ def enrich_items(sink: Sink, raw: Path, work: Path, *, ocr: bool, segmentation: 
     if broken:
         sink.notes.append(f"{len(broken)} images or videos cannot be decoded and are no items: {_listed(list(broken))}")
     if read["tried"]:
-        sink.notes.append(f"Words were read off {read['image words']} of {read['image']} images without given ones and off the frames of "
-                          f"{read['video words']} of {read['video']} videos (OCR).")
-    sink.notes += told[:SHOWN] + ([f"and {len(told) - SHOWN} more notes on media files"] if len(told) > SHOWN else [])
+        sink.notes.append(
+            f"Words were read off {read['image words']} of {read['image']} images without given ones and off the frames of "
+            f"{read['video words']} of {read['video']} videos (OCR)."
+        )
+    sink.notes += notes[:SHOWN] + (
+        [f"and {len(notes) - SHOWN} more notes on media files"] if len(notes) > SHOWN else []
+    )
 
 
 def _listed(ids: Sequence[str]) -> str:
     return ", ".join(ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
 
 
-class _Looker:
-    """Looks into media files one after the other; ``told`` gets what people should know, ``read`` counts what was read off."""
+class _MediaReader:
+    """Looks into media files one after the other.
 
-    def __init__(self, cache: MediaCache, ocr: bool, segmentation: str, told: list[str], read: Counter[str]) -> None:
-        self.cache, self.ocr, self.segmentation, self.told, self.read = cache, ocr, segmentation, told, read
+    ``notes`` gets what people should know, ``counts`` how many images and videos gave words.
+    """
+
+    def __init__(self, cache: MediaCache, ocr: bool, segmentation: str, notes: list[str], counts: Counter[str]) -> None:
+        self.cache, self.ocr, self.segmentation, self.notes, self.counts = cache, ocr, segmentation, notes, counts
 
     def look(self, item: Item, path: Path) -> Item:
         """The item with what its file holds; MediaError where that cannot be decoded."""
@@ -95,42 +113,49 @@ class _Looker:
             item = dataclasses.replace(item, media_sha256=file_sha256(path))
         return self._image(item, path) if item.modality == "image" else self._video(item, path)
 
-    def _found(self, item: Item, asked: str, find: Any) -> Any:
-        return self.cache.get_or_compute(item.media_sha256, f"{asked} {_FORMAT}", find)
+    def _cached(self, item: Item, aspect: str, compute: Callable[[], Any]) -> Any:
+        return self.cache.get_or_compute(item.media_sha256, f"{aspect} {_FORMAT}", compute)
 
     def _image(self, item: Item, path: Path) -> Item:
-        opened = functools.cache(lambda: open_image(path))
-        self._found(item, "image", lambda: list(opened().size))
+        picture = functools.cache(lambda: open_image(path))
+        self._cached(item, "image", lambda: list(picture().size))
         if self.ocr and not item.words:
-            item = dataclasses.replace(item, words=self._found(item, f"words {ocr_version()}", lambda: read_words(opened())))
+            item = dataclasses.replace(
+                item, words=self._cached(item, f"words {ocr_version()}", lambda: read_words(picture()))
+            )
             self._count("image", item.words)
         return item
 
     def _video(self, item: Item, path: Path) -> Item:
-        facts = self._found(item, "video", lambda: dataclasses.asdict(probe_video(path)))
+        facts = self._cached(item, "video", lambda: dataclasses.asdict(probe_video(path)))
         length, duration = facts["duration"], item.duration or facts["duration"]
         if not (math.isfinite(duration) and duration > 0):
             raise MediaError(f"{path}: a video of {duration:g} seconds")
-        self.told += [f"{item.id}: {note}" for note in facts["notes"]]
+        self.notes += [f"{item.id}: {note}" for note in facts["notes"]]
         if abs(duration - length) > max(DURATION_SECONDS, DURATION_SHARE * length):
-            self.told.append(f"{item.id}: its record says {duration:.1f} s, its file {length:.1f} s; the record's is kept")
-        cues = item.cues or _cues(self._found(item, "subtitles", lambda: list(map(dataclasses.astuple, embedded_cues(path)))), duration)
-        screen, cuts = item.screen, ()
+            self.notes.append(
+                f"{item.id}: its record says {duration:.1f} s, its file {length:.1f} s; the record's is kept"
+            )
+        cues = item.cues or _cues(
+            self._cached(item, "subtitles", lambda: list(map(dataclasses.astuple, embedded_cues(path)))), duration
+        )
+        screen = item.screen
+        cuts: Sequence[float] = ()
         if self.ocr and not screen:
-            seen = self._found(item, f"screen {ocr_version()}", lambda: _screen(path, facts["picture_end"]))
-            screen = _cues(seen["cues"], duration)
-            self.told += [f"{item.id}: {note}" for note in seen["notes"]]
+            output = self._cached(item, f"screen {ocr_version()}", lambda: _screen(path, facts["picture_end"]))
+            screen = _cues(output["cues"], duration)
+            self.notes += [f"{item.id}: {note}" for note in output["notes"]]
             self._count("video", " ".join(c.text for c in screen))
         if self.segmentation == "shots":
-            cuts = self._found(item, "shots", lambda: shot_cuts(path))
+            cuts = self._cached(item, "shots", lambda: shot_cuts(path))
         elif self.segmentation == "subtitles":
             cuts = subtitle_cuts(cues)
         return _with_cuts(dataclasses.replace(item, duration=duration, cues=cues, screen=screen), cuts)
 
     def _count(self, kind: str, words: str) -> None:
-        self.read["tried"] += 1
-        self.read[kind] += 1
-        self.read[f"{kind} words"] += bool(words)
+        self.counts["tried"] += 1
+        self.counts[kind] += 1
+        self.counts[f"{kind} words"] += bool(words)
 
 
 def _with_cuts(item: Item, cuts: Sequence[float]) -> Item:
@@ -142,7 +167,7 @@ def _screen(path: Path, duration: float) -> dict[str, Any]:
     return {"cues": list(map(dataclasses.astuple, screen_cues(path, duration, notes))), "notes": notes}
 
 
-def _cues(found: Any, duration: float) -> tuple[Cue, ...]:
+def _cues(entries: Any, duration: float) -> tuple[Cue, ...]:
     """Cues out of JSON; one past the end still says something: it belongs to the last segment."""
-    cues = (Cue(min(start, math.nextafter(duration, 0)), end, text) for start, end, text in found)
+    cues = (Cue(min(start, math.nextafter(duration, 0)), end, text) for start, end, text in entries)
     return tuple(sorted(cues, key=lambda c: (c.start, c.end)))

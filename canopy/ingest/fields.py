@@ -42,10 +42,10 @@ def seconds_of(value: object, field: str) -> float:
 def shorten(value: object) -> str:
     """A value as error messages show it: short, and only the type of a list, an object or a number that is too long."""
     try:
-        shown = repr(value) if value is None or isinstance(value, (str, int, float)) else type(value).__name__
+        text = repr(value) if value is None or isinstance(value, (str, int, float)) else type(value).__name__
     except ValueError:  # an integer of thousands of digits
         return type(value).__name__
-    return shown if len(shown) <= SHOWN_CHARS else shown[:SHOWN_CHARS] + "..."
+    return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "..."
 
 
 def item_id(benchmark: str, name: str, *content: str) -> str:

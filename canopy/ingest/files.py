@@ -16,7 +16,8 @@ from canopy.ingest.sink import Sink
 
 MAX_JSON_BYTES = 16 << 30
 MAX_LINE_BYTES = 64 << 20
-# A .gz that unpacks to more than this, and to more than two hundred times its size, is a bomb (text packs five- to twentyfold).
+# A .gz that unpacks to more than this, and to more than two hundred times its size, is a bomb (text packs five- to
+# twentyfold).
 MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 1 << 30, 200
 MAX_PACKED_LINE_BYTES = 512 << 20
 
@@ -34,7 +35,9 @@ def load_json(path: Path) -> Any:
     try:
         with open(path, "rb") as f:
             if os.fstat(f.fileno()).st_size > MAX_JSON_BYTES:
-                raise DataError(f"{path}: larger than {MAX_JSON_BYTES >> 30} GiB: not a release file that can be read whole")
+                raise DataError(
+                    f"{path}: larger than {MAX_JSON_BYTES >> 30} GiB: not a release file that can be read whole"
+                )
             data = f.read()
         return json.loads(data.decode("utf-8-sig"))
     except FileNotFoundError:
@@ -61,19 +64,27 @@ def load_json_list(path: Path) -> list[Any]:
 def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
     """Records of a JSON Lines file (plain or .gz) with their place ``line N``; broken lines go to quarantine.
 
-    Reads line by line in bounded memory; a line over 64 MiB is quarantined, not loaded. DataError where a .gz is damaged.
+    Reads line by line in bounded memory; a line over 64 MiB is quarantined, not loaded. DataError where a .gz is
+    damaged.
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rb") as f:
             number = 0
-            unpacked, limit = 0, max(MAX_UNPACKED_BYTES, path.stat().st_size * MAX_UNPACKED_RATIO) if path.suffix == ".gz" else sys.maxsize
+            unpacked, limit = (
+                0,
+                max(MAX_UNPACKED_BYTES, path.stat().st_size * MAX_UNPACKED_RATIO)
+                if path.suffix == ".gz"
+                else sys.maxsize,
+            )
             while True:
                 number += 1
                 try:
                     line = f.readline(MAX_LINE_BYTES + 1)
                 except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-                    raise DataError(f"{path}: the compressed file is damaged after line {number - 1}: {e}; download it again") from None
+                    raise DataError(
+                        f"{path}: the compressed file is damaged after line {number - 1}: {e}; download it again"
+                    ) from None
                 if not line:
                     return
                 unpacked += len(line)
@@ -83,9 +94,15 @@ def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
                     line = f.readline(MAX_LINE_BYTES)
                     unpacked += len(line)
                     if path.suffix == ".gz" and unpacked - begun > MAX_PACKED_LINE_BYTES:
-                        raise DataError(f"{path}: line {number} alone unpacks to more than {MAX_PACKED_LINE_BYTES >> 20} MiB: not a release file")
+                        raise DataError(
+                            f"{path}: line {number} alone unpacks to more than {MAX_PACKED_LINE_BYTES >> 20} MiB: "
+                            "not a release file"
+                        )
                 if unpacked > limit:
-                    raise DataError(f"{path}: unpacks to more than {limit >> 20} MiB, {MAX_UNPACKED_RATIO} times its size: not a release file")
+                    raise DataError(
+                        f"{path}: unpacks to more than {limit >> 20} MiB, {MAX_UNPACKED_RATIO} times its size: "
+                        "not a release file"
+                    )
                 if too_long:
                     sink.reject(path, f"line {number}", f"longer than {MAX_LINE_BYTES >> 20} MiB")
                     continue

@@ -1,9 +1,9 @@
 """The native format: your own documents as ``items.jsonl`` and ``questions.jsonl`` with media files beside them.
 
-One JSON object a line. Items: ``id``, ``modality`` and, by modality, ``text``; ``header`` and ``rows``; ``media`` and ``words``;
-``media``, ``duration`` (seconds; by default the file's own) and ``subtitles`` (a .vtt or .srt file) or ``cues`` (a list of
-``[start, end, text]``; by default the container's own). ``title``, ``section``, ``caption``, ``words`` are optional.
-Questions: see `canopy.ingest.native_questions`.
+One JSON object a line. Items: ``id``, ``modality`` and, by modality, ``text``; ``header`` and ``rows``; ``media`` and
+``words``; ``media``, ``duration`` (seconds; by default the file's own) and ``subtitles`` (a .vtt or .srt file) or
+``cues`` (a list of ``[start, end, text]``; by default the container's own). ``title``, ``section``, ``caption``,
+``words`` are optional. Questions: see `canopy.ingest.native_questions`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def parse_item(record: object, raw: Path | None, benchmark: str) -> Item:
     if modality not in MODALITIES:
         raise Unusable(f"modality must be one of {', '.join(MODALITIES)}, not {shorten(modality)}")
     title, section, caption = (text_of(record.get(k) or "", k, empty=True) for k in ("title", "section", "caption"))
-    item = Item(f"{benchmark}/{name}" if benchmark else name, benchmark, modality, title, section, caption=caption, source=name)
+    item = Item(
+        f"{benchmark}/{name}" if benchmark else name, benchmark, modality, title, section, caption=caption, source=name
+    )
     if modality == "text":
         return dataclasses.replace(item, text=text_of(record.get("text"), "text"))
     if modality == "table":
@@ -100,7 +102,9 @@ def _measure_video(path: Path) -> float:
     try:
         duration = probe_video(path).duration
     except (MediaError, OSError) as e:
-        raise Unusable(f"no duration is given, and the file cannot be measured: {str(e).removeprefix(f'{path}: ')}") from None
+        raise Unusable(
+            f"no duration is given, and the file cannot be measured: {str(e).removeprefix(f'{path}: ')}"
+        ) from None
     return seconds_of(duration, "the file's duration")
 
 
@@ -122,7 +126,9 @@ def _data_file(record: Mapping[str, object], field: str, kind: str, raw: Path) -
     try:
         inside, there = path.resolve().is_relative_to(raw.resolve()), path.is_file()
     except (OSError, RuntimeError) as e:
-        raise Unusable(f"{field} {shorten(name)} cannot be looked up: {getattr(e, 'strerror', None) or 'links in a circle'}") from None
+        raise Unusable(
+            f"{field} {shorten(name)} cannot be looked up: {getattr(e, 'strerror', None) or 'links in a circle'}"
+        ) from None
     if not inside:
         raise Unusable(f"{field} {shorten(name)} points outside the data folder")
     if not there:
@@ -145,7 +151,9 @@ def _cue(entry: object) -> Cue:
         raise Unusable(f"cues: a cue is [start, end, text], not {shorten(entry)}")
     start, end = seconds_of(entry[0], "a cue's start"), seconds_of(entry[1], "a cue's end")
     if not 0 <= start <= end:
-        raise Unusable(f"cues: a cue from {start:g} to {end:g} seconds: its start must not be negative nor after its end")
+        raise Unusable(
+            f"cues: a cue from {start:g} to {end:g} seconds: its start must not be negative nor after its end"
+        )
     return Cue(start, end, text_of(entry[2], "a cue's text", empty=True))
 
 

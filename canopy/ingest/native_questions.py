@@ -1,7 +1,7 @@
 """Questions of the native format: ``questions.jsonl``.
 
-Fields: ``id``, ``question``, ``answers``, optional ``type``, ``split`` and ``gold``, a list of ``{"item": ID}`` with ``chars``,
-``rows`` (numbers or ranges) or ``seconds``. Entries with another ``group`` are alternatives.
+Fields: ``id``, ``question``, ``answers``, optional ``type``, ``split`` and ``gold``, a list of ``{"item": ID}`` with
+``chars``, ``rows`` (numbers or ranges) or ``seconds``. Entries with another ``group`` are alternatives.
 """
 
 from __future__ import annotations
@@ -33,8 +33,14 @@ def parse_question(record: object, sink: Sink) -> tuple[Question, list[Annotatio
     split = record.get("split") or ""
     if split not in ("", "train", "test"):
         raise Unusable(f"split must be train or test, not {shorten(split)}")
-    question = Question(question_id, sink.benchmark, text_of(record.get("question"), "question"),
-                        tuple(text_of(a, "an answer") for a in answers), text_of(record.get("type") or "", "type", empty=True), split)
+    question = Question(
+        question_id,
+        sink.benchmark,
+        text_of(record.get("question"), "question"),
+        tuple(text_of(a, "an answer") for a in answers),
+        text_of(record.get("type") or "", "type", empty=True),
+        split,
+    )
     gold = record.get("gold") or []
     if not isinstance(gold, (list, tuple)):
         raise Unusable("gold must be a list of objects")
@@ -59,8 +65,10 @@ def _parse_gold(entry: object, question_id: str, sink: Sink) -> Annotation:
         return Annotation(question_id, item.id, "item", (), group)
     unit = units[0]
     if len(units) > 1 or UNIT_OF.get(item.modality) != unit:
-        raise Unusable(f"gold of {item.modality} item {name!r} must be given in {UNIT_OF.get(item.modality, 'no unit')}, "
-                       f"not {', '.join(units)}")
+        raise Unusable(
+            f"gold of {item.modality} item {name!r} must be given in {UNIT_OF.get(item.modality, 'no unit')}, "
+            f"not {', '.join(units)}"
+        )
     spans = entry[unit]
     if not isinstance(spans, (list, tuple)) or not spans:
         raise Unusable(f"{unit} must be a list with at least one span")

@@ -24,7 +24,10 @@ class ItemRecord(TypedDict, total=False):
 
 
 class GoldRecord(TypedDict, total=False):
-    """Where a question's evidence lies in one item, in the unit of the item's modality; no span: the item as a whole."""
+    """Where a question's evidence lies in one item, in the unit of the item's modality; no span.
+
+    The item as a whole.
+    """
 
     item: str
     chars: list[tuple[int, int]]

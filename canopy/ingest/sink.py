@@ -36,7 +36,10 @@ class Draft:
 
 @dataclass(slots=True)
 class Origin:
-    """The record that a question, image or video came from, and how it is counted: ``mapped``, ``fallback``, ``waiting`` or ``quarantined``."""
+    """The record that a question, image or video came from, and how it is counted.
+
+    ``mapped``, ``fallback``, ``waiting`` or ``quarantined``.
+    """
 
     file: str
     record: str
@@ -45,7 +48,10 @@ class Origin:
 
 
 class Sink:
-    """Collects items, questions and annotations; counts every record read as mapped, fallback, waiting or quarantined."""
+    """Collects items, questions and annotations.
+
+    Counts every record read as mapped, fallback, waiting or quarantined.
+    """
 
     def __init__(self, benchmark: str, out: Path) -> None:
         self.benchmark, self.out = benchmark, out
@@ -58,7 +64,8 @@ class Sink:
         self.fallbacks: Counter[str] = Counter()
         self.waiting: list[dict[str, str]] = []
         self.notes: list[str] = []
-        # Of questions, images and videos: a medium that turns out to be broken takes what needs it out again (canopy.ingest.withdrawal).
+        # Of questions, images and videos: a medium that turns out to be broken takes what needs it out again
+        # (canopy.ingest.withdrawal).
         self.question_origins: dict[str, Origin] = {}
         self.item_origins: dict[str, Origin] = {}
         # An adapter that knows what its media show sets this: nothing is read off them.
@@ -86,7 +93,12 @@ class Sink:
         else:
             self.counts["fallback" if draft.fallbacks else "mapped"] += 1
             self.fallbacks.update(dict.fromkeys(draft.fallbacks, 1))  # records, not mentions
-            self._remember(draft, Origin(name, record, "fallback" if draft.fallbacks else "mapped", tuple(dict.fromkeys(draft.fallbacks))))
+            self._remember(
+                draft,
+                Origin(
+                    name, record, "fallback" if draft.fallbacks else "mapped", tuple(dict.fromkeys(draft.fallbacks))
+                ),
+            )
 
     def _remember(self, draft: Draft, origin: Origin) -> None:
         self.question_origins.update((q.id, origin) for q in draft.questions)
@@ -110,10 +122,10 @@ class Sink:
                 raise Unusable(f"duplicate question id {q.id!r}; the first one read is kept")
             refuse_surrogates(q)
         for i in draft.items:
-            held = self.items.get(i.id)
-            if held is None:
+            earlier = self.items.get(i.id)
+            if earlier is None:
                 refuse_surrogates(i)
-            if held is not None and held.content_digest() != i.content_digest():
+            if earlier is not None and earlier.content_digest() != i.content_digest():
                 raise Unusable(f"duplicate item id {i.id!r} with other content; the first one read is kept")
         known = {i.id for i in draft.items}
         for a in draft.annotations:
@@ -128,7 +140,11 @@ class Sink:
 def refuse_surrogates(value: Any) -> None:
     """Refuse a string, item or question that holds what UTF-8 cannot."""
     try:
-        (value if isinstance(value, str) else repr(value) + json.dumps(dataclasses.astuple(value), ensure_ascii=False)).encode("utf-8")
+        (
+            value
+            if isinstance(value, str)
+            else repr(value) + json.dumps(dataclasses.astuple(value), ensure_ascii=False)
+        ).encode("utf-8")
     except UnicodeEncodeError:
         raise Unusable("a lone surrogate in the text: it cannot be written as UTF-8") from None
 

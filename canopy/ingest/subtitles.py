@@ -1,6 +1,7 @@
 """Subtitles to cues. pysubs2 reads them; this module first repairs what it would lose (blank lines, notes, odd times).
 
-WebVTT and SubRip are read alike, since files mix their habits; SubStation scripts (.ass, .ssa) go to pysubs2 as they are.
+WebVTT and SubRip are read alike, since files mix their habits; SubStation scripts (.ass, .ssa) go to pysubs2 as they
+are.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ class _Timing:
 def parse_cues(text: str) -> tuple[Cue, ...]:
     """Cues of a subtitle file's text, sorted by start (in seconds).
 
-    Markup goes and entities become characters. A blank line inside a cue does not end it. A cue without words, or with an
-    end before its start, is left out. Lines of rolling captions, which are shown again in the next cue, are kept once.
+    Markup goes and entities become characters. A blank line inside a cue does not end it. A cue without words, or with
+    an end before its start, is left out. Lines of rolling captions, which are shown again in the next cue, are kept
+    once.
     """
     if _SCRIPT.search(text):
         events = pysubs2.SSAFile.from_string(text, format_="ass").get_text_events()
@@ -59,7 +61,10 @@ def _seconds(milliseconds: int) -> float:
 
 
 def _canonical_lines(text: str) -> Iterator[str]:
-    """The cues in the one form that pysubs2 reads exactly: full times, one line of words each, with ``\\N`` for its breaks."""
+    """The cues in the one form that pysubs2 reads exactly.
+
+    Full times, one line of words each, with ``\\N`` for its breaks.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     timings = [(n, match) for n, line in enumerate(lines) if (match := _TIMING.match(line))]
     if not timings:
@@ -72,14 +77,20 @@ def _canonical_lines(text: str) -> Iterator[str]:
 
 
 def _end_of_body(lines: list[str], above: int, below: int) -> int:
-    """Where the words of the cue at line ``above`` end: before the number or name of the next cue, which starts at ``below``."""
+    """Where the words of the cue at line ``above`` end.
+
+    Before the number or name of the next cue, which starts at ``below``.
+    """
     last = lines[below - 1].strip()
     alone = below - 2 > above and not lines[below - 2].strip()
     return below - 1 if below - 1 > above and last and (last.isdecimal() or alone) else below
 
 
 def _without_notes(lines: list[str]) -> Iterator[str]:
-    """Lines less the comments and styles of WebVTT: from NOTE, STYLE or REGION after a blank line to the next blank line."""
+    """Lines less the comments and styles of WebVTT.
+
+    From NOTE, STYLE or REGION after a blank line to the next blank line.
+    """
     inside, above = False, "x"
     for line in lines:
         inside = bool(line.strip()) and (inside or (not above.strip() and bool(_BLOCK.match(line))))
@@ -93,7 +104,10 @@ def _clock(hours: str | None, minutes: str, seconds: str, fraction: str | None) 
 
 
 def _escape(line: str) -> str:
-    """A line whose characters mean the same to pysubs2: entities for braces, backslashes, angles and times that are words."""
+    """A line whose characters mean the same to pysubs2.
+
+    Entities for braces, backslashes, angles and times that are words.
+    """
     line = _INLINE_TIME.sub("", line.strip())
     line = re.sub(r"\{(?!\\)", "&#123;", line)
     line = re.sub(r"\\(?=[Nnh])(?<!\{\\)", "&#92;", line)

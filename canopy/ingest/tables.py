@@ -16,7 +16,8 @@ def table_cells(record: Mapping[str, object]) -> tuple[tuple[str, ...], tuple[tu
     Raises
     ------
     Unusable
-        If header or rows have another shape, hold other values, have no words, or would fill more than `MAX_CELLS` cells.
+        If header or rows have another shape, hold other values, have no words, or would fill more than `MAX_CELLS`
+        cells.
     """
     header, rows = record.get("header") or [], record.get("rows")
     if not isinstance(rows, (list, tuple)) or not rows:

@@ -1,4 +1,5 @@
-"""Items taken out again after they were read (a medium that cannot be decoded), with every count and question that depends on them."""
+"""Items taken out again after they were read (a medium that cannot be decoded), with every count and question that
+depends on them."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from canopy.ingest.sink import Origin, Sink
 def withdraw_items(sink: Sink, broken: Mapping[str, str], absent: Mapping[str, str] | None = None) -> None:
     """Take items out of a sink, so that the counts still say what became of every record.
 
-    The record that gave an item moves to quarantine (or, where its file is only absent, to those that wait), and its questions go. A question of
-    another record whose gold needs such an item goes too, and its record waits; gold with an alternative group that is whole keeps that.
-    The other documents of such a record stay.
+    The record that gave an item moves to quarantine (or, where its file is only absent, to those that wait), and its
+    questions go. A question of another record whose gold needs such an item goes too, and its record waits; gold with
+    an alternative group that is whole keeps that. The other documents of such a record stay.
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ def withdraw_items(sink: Sink, broken: Mapping[str, str], absent: Mapping[str, s
                 moved.add(id(origin))
     for question in [q for q in sink.questions if id(sink.question_origins.get(q)) in moved]:
         del sink.questions[question]
-    sink.annotations = [a for a in sink.annotations if a.question_id in sink.questions and (a.question_id, a.group) not in groups]
+    sink.annotations = [
+        a for a in sink.annotations if a.question_id in sink.questions and (a.question_id, a.group) not in groups
+    ]
 
 
 def _move(sink: Sink, origin: Origin, outcome: str, reason: str) -> None:

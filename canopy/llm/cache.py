@@ -20,7 +20,10 @@ def request_key(request: Mapping[str, Any]) -> str:
 
 
 class ReplyCache(SqliteCache):
-    """Replies by request key, so that a killed run repeats no call that was answered. See `SqliteCache` for damage and errors."""
+    """Replies by request key, so that a killed run repeats no call that was answered.
+
+    See `SqliteCache` for damage and errors.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "replies", "replies", ("key",), "reply")

@@ -1,4 +1,7 @@
-"""Evidence as a language model is shown it: numbered regions in words, with images and frames as image parts where the model sees them."""
+"""Evidence as a language model is shown it.
+
+Numbered regions in words, with images and frames as image parts where the model sees them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from canopy.llm.roles import Shown, Trace
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# What an image or frame is scaled down to: 640 x 360 are 222 of Qwen3-VL's tokens (20 x 11 cells of 32 pixels and two marks), the paper's figure for a frame.
+# What an image or frame is scaled down to: 640 x 360 are 222 of Qwen3-VL's tokens (20 x 11 cells of 32 pixels and two
+# marks), the paper's figure for a frame.
 PIXELS = 640 * 360
 QUALITY = 85
 
@@ -25,7 +29,8 @@ QUALITY = 85
 def show_evidence(evidence: Sequence[Shown], sees_media: bool, trace: Trace) -> list[str | Part]:
     """Texts and image parts, region by region, in the given order.
 
-    A picture that cannot be decoded is left out, said so in its place and counted in the trace's notes; its words are shown all the same.
+    A picture that cannot be decoded is left out, said so in its place and counted in the trace's notes; its words are
+    shown all the same.
     """
     out: list[str | Part] = []
     for number, region in enumerate(evidence, 1):
@@ -68,12 +73,18 @@ def encode_image(path: str) -> str:
 
 
 def encode_frames(path: str, times: tuple[float, ...]) -> tuple[tuple[tuple[float, str], ...], int]:
-    """Frames of a video as (requested time, data URI), and the number of missing ones. Raises MediaError if all are missing."""
+    """Frames of a video as (requested time, data URI), and the number of missing ones.
+
+    Raises MediaError if all are missing.
+    """
     return _encode_frames(path, _file_state(path), times)
 
 
 def _file_state(path: str) -> tuple[int, ...]:
-    """What changes when a file is replaced or edited: inode, size and times. Part of a cache key; empty if there is no file."""
+    """What changes when a file is replaced or edited: inode, size and times.
+
+    Part of a cache key; empty if there is no file.
+    """
     try:
         state = os.stat(path)
     except OSError:
@@ -89,7 +100,9 @@ def _encode_image(path: str, state: tuple[int, ...]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _encode_frames(path: str, state: tuple[int, ...], times: tuple[float, ...]) -> tuple[tuple[tuple[float, str], ...], int]:
+def _encode_frames(
+    path: str, state: tuple[int, ...], times: tuple[float, ...]
+) -> tuple[tuple[tuple[float, str], ...], int]:
     from canopy.media.videos import iterate_frames
 
     frames = tuple((f.asked, encode_jpeg(f.image)) for f in iterate_frames(Path(path), times, max_side=1280))
@@ -102,7 +115,9 @@ def encode_jpeg(image: Image) -> str:
 
     shrink = min(1.0, (PIXELS / (image.width * image.height)) ** 0.5)
     if shrink < 1:
-        image = image.resize((max(1, int(image.width * shrink)), max(1, int(image.height * shrink))), Resampling.BICUBIC)
+        image = image.resize(
+            (max(1, int(image.width * shrink)), max(1, int(image.height * shrink))), Resampling.BICUBIC
+        )
     out = io.BytesIO()
     image.save(out, "JPEG", quality=QUALITY)
     return "data:image/jpeg;base64," + base64.b64encode(out.getvalue()).decode()

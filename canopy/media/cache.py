@@ -11,13 +11,19 @@ from canopy.sqlite_cache import SqliteCache
 
 
 class MediaCache(SqliteCache):
-    """JSON values by the SHA-256 of a media file, and by what is read from it and how. See `SqliteCache` for damage and errors."""
+    """JSON values by the SHA-256 of a media file, and by what is read from it and how.
+
+    See `SqliteCache` for damage and errors.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "media findings", "found", ("sha256", "asked"), "value")
 
     def get_or_compute(self, sha256: str, aspect: str, compute: Callable[[], Any]) -> Any:
-        """The cached value; otherwise what ``compute`` gives (plain JSON), which is then cached. Its errors are not cached."""
+        """The cached value; otherwise what ``compute`` gives (plain JSON), which is then cached.
+
+        Its errors are not cached.
+        """
         cached = self.get((sha256, aspect))
         if cached is not None:
             return cached

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from canopy.errors import MediaError
 from canopy.media.images import MAX_PIXELS, describe_other
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
     from PIL.Image import Image
 
-# Containers that hold their own data. Playlists (HLS, concat) are left out: they would open whatever files or addresses they name.
-FORMATS = ("mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,asf,flv,ogg,gif,apng,webp_anim,mxf,nut,ivf,h264,hevc,av1,obu,m4v,"
-           "mjpeg,rm,wtv,dv,yuv4mpegpipe")
+# Containers that hold their own data. Playlists (HLS, concat) are left out: they would open whatever files or addresses
+# they name.
+FORMATS = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,asf,flv,ogg,gif,apng,webp_anim,mxf,nut,ivf,"
+    "h264,hevc,av1,obu,m4v,mjpeg,rm,wtv,dv,yuv4mpegpipe"
+)
 THREADS = min(4, os.cpu_count() or 1)
-# Seeks that land after the wanted time (a wrong index) are tried again so many seconds earlier, and last from the very start.
+# Seeks that land after the wanted time (a wrong index) are tried again so many seconds earlier, and last from the very
+# start.
 SEEK_BACK = (0.0, 3.0, 15.0, 60.0)
 # Going on costs less than a seek, which lands on a key frame that may be seconds before.
 GO_ON_SECONDS = 2.0
@@ -31,7 +35,10 @@ GO_ON_SECONDS = 2.0
 
 @dataclass(slots=True)
 class Picture:
-    """A decoded frame: seconds from the container's start, how long it says it is shown (0 where unknown), whether it is damaged."""
+    """A decoded frame.
+
+    Seconds from the container's start, how long it says it is shown (0 where unknown), whether it is damaged.
+    """
 
     time: float
     duration: float
@@ -45,18 +52,37 @@ def open_container(path: Path) -> InputContainer:
 
     try:
         # The absolute path, since a name such as "concat:a|b" would otherwise be read as a protocol.
-        return av.open(str(path.absolute()), metadata_errors="replace", container_options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
+        return av.open(
+            str(path.absolute()),
+            metadata_errors="replace",
+            container_options={"format_whitelist": FORMATS, "protocol_whitelist": "file"},
+        )
     except FileNotFoundError:
         raise MediaError(f"{path}: no such file") from None
     except damage() as e:
-        raise MediaError(f"{path}: {describe_other(path) or f'not a video that can be read: {reason(e)}; is the file complete?'}") from None
+        raise MediaError(
+            f"{path}: {describe_other(path) or f'not a video that can be read: {reason(e)}; is the file complete?'}"
+        ) from None
 
 
 def damage() -> tuple[type[BaseException], ...]:
-    """What PyAV raises on files that are damaged or odd (IndexError: a stream that turns up midway); needs PyAV, hence a function."""
+    """What PyAV raises on files that are damaged or odd (IndexError: a stream that turns up midway).
+
+    Needs PyAV, hence a function.
+    """
     import av
 
-    return av.FFmpegError, OSError, ValueError, IndexError, OverflowError, TypeError, RuntimeError, MemoryError, EOFError
+    return (
+        av.FFmpegError,
+        OSError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        TypeError,
+        RuntimeError,
+        MemoryError,
+        EOFError,
+    )
 
 
 def reason(error: BaseException) -> str:
@@ -65,7 +91,10 @@ def reason(error: BaseException) -> str:
 
 
 def video_stream(container: InputContainer, path: Path) -> VideoStream:
-    """The stream people watch: FFmpeg's best one, unless that is a cover picture or a thumbnail track; MediaError where there is none."""
+    """The stream people watch: FFmpeg's best one, unless that is a cover picture or a thumbnail track.
+
+    MediaError where there is none.
+    """
     from av.stream import Disposition
 
     unfit = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.dependent
@@ -78,7 +107,8 @@ def video_stream(container: InputContainer, path: Path) -> VideoStream:
     if best.codec_context is None:
         raise MediaError(f"{path}: no decoder for its video stream (encrypted, or a codec that FFmpeg does not know)")
     if _pixels(best) > MAX_PIXELS:
-        raise MediaError(f"{path}: frames of {best.codec_context.width} x {best.codec_context.height} pixels, more than the {MAX_PIXELS:,} allowed")
+        size = f"{best.codec_context.width} x {best.codec_context.height}"
+        raise MediaError(f"{path}: frames of {size} pixels, more than the {MAX_PIXELS:,} allowed")
     return best
 
 
@@ -90,7 +120,8 @@ def _pixels(stream: VideoStream) -> int:
 def clock_start(container: InputContainer) -> float:
     """Seconds that the container's clock shows at the start of what is played.
 
-    Recordings of broadcasts start anywhere. A clock that starts below 0 only holds samples that are cut off (audio priming).
+    Recordings of broadcasts start anywhere. A clock that starts below 0 only holds samples that are cut off (audio
+    priming).
     """
     return max(0.0, (container.start_time or 0) / 1e6)
 
@@ -121,6 +152,7 @@ class PictureReader:
             if other is not self.stream:
                 other.discard = Discard.all
         self.start = clock_start(self.container)
+        self.time_base = self.stream.time_base or Fraction(1, 1_000_000)
 
     def __enter__(self) -> PictureReader:
         return self
@@ -134,8 +166,11 @@ class PictureReader:
         rate = self.stream.average_rate or self.stream.guessed_rate
         return float(1 / rate) if rate else 0.04
 
-    def from_start(self, skip: str = "") -> Iterator[Picture]:
-        """Everything that decodes, from the first packet of a freshly opened file; ``skip`` as FFmpeg's skip_frame (NONREF)."""
+    def from_start(self, skip: Literal["NONREF"] | None = None) -> Iterator[Picture]:
+        """Everything that decodes, from the first packet of a freshly opened file.
+
+        ``skip`` as FFmpeg's skip_frame (NONREF).
+        """
         self.container.close()
         self._open()
         if skip:
@@ -143,9 +178,12 @@ class PictureReader:
         return self._decode()
 
     def from_time(self, seconds: float) -> Iterator[Picture]:
-        """What decodes from the last key frame before a time on; nothing, and ``seekable`` is off, where the file cannot be sought in."""
+        """What decodes from the last key frame before a time on.
+
+        Nothing, and ``seekable`` is off, where the file cannot be sought in.
+        """
         try:
-            self.container.seek(round((seconds + self.start) / self.stream.time_base), stream=self.stream)
+            self.container.seek(round((seconds + self.start) / self.time_base), stream=self.stream)
         except damage():
             self.seekable = False
             return iter(())
@@ -165,7 +203,12 @@ class PictureReader:
             except damage():
                 frames = []
             for frame in frames:
-                yield Picture(self._time(frame, count), float((frame.duration or 0) * (frame.time_base or 0)), bool(frame.is_corrupt), frame)
+                yield Picture(
+                    self._time(frame, count),
+                    float((frame.duration or 0) * (frame.time_base or 0)),
+                    bool(frame.is_corrupt),
+                    frame,
+                )
                 count += 1
             if packet is None:
                 return
@@ -183,7 +226,10 @@ class PictureReader:
 
     @property
     def readable_end(self) -> float:
-        """The end in seconds of the last packet that can be read, found without decoding; ends whatever is being decoded."""
+        """The end in seconds of the last packet that can be read, found without decoding.
+
+        Ends whatever is being decoded.
+        """
         if self._readable_end is None:
             self.container.close()
             self._open()
@@ -208,11 +254,15 @@ def square_pixels(width: int, height: int, aspect: Fraction | None) -> tuple[int
 
 
 def _matrix(frame: VideoFrame) -> tuple[int, int, int, int]:
-    """The container's 2 x 2 turn of the frame, each entry -1, 0 or 1; the identity where there is none or it is no multiple of 90 degrees."""
-    from av.sidedata.sidedata import Type
+    """The container's 2 x 2 turn of the frame, each entry -1, 0 or 1.
 
+    The identity if there is none or it is no multiple of 90 degrees.
+    """
+    from av.sidedata.sidedata import SideDataContainer, Type
+
+    side_data = cast(SideDataContainer, frame.side_data)  # the stubs know another key type
     try:
-        values = struct.unpack("=9i", bytes(frame.side_data[Type.DISPLAYMATRIX])[:36])
+        values = struct.unpack("=9i", bytes(side_data[Type.DISPLAYMATRIX])[:36])
     except (KeyError, struct.error):
         return 1, 0, 0, 1
     a, b, c, d = ((v > 1 << 14) - (v < -(1 << 14)) for v in (values[0], values[1], values[3], values[4]))
@@ -229,6 +279,13 @@ def turned(image: Image, frame: VideoFrame) -> Image:
     from PIL.Image import Transpose as T
 
     # Entries a, b, c, d send the stored (x, y) to (a x + c y, b x + d y).
-    turn = {(0, 1, -1, 0): T.ROTATE_270, (-1, 0, 0, -1): T.ROTATE_180, (0, -1, 1, 0): T.ROTATE_90, (-1, 0, 0, 1): T.FLIP_LEFT_RIGHT,
-            (1, 0, 0, -1): T.FLIP_TOP_BOTTOM, (0, 1, 1, 0): T.TRANSPOSE, (0, -1, -1, 0): T.TRANSVERSE}.get(_matrix(frame))
+    turn = {
+        (0, 1, -1, 0): T.ROTATE_270,
+        (-1, 0, 0, -1): T.ROTATE_180,
+        (0, -1, 1, 0): T.ROTATE_90,
+        (-1, 0, 0, 1): T.FLIP_LEFT_RIGHT,
+        (1, 0, 0, -1): T.FLIP_TOP_BOTTOM,
+        (0, 1, 1, 0): T.TRANSPOSE,
+        (0, -1, -1, 0): T.TRANSVERSE,
+    }.get(_matrix(frame))
     return image if turn is None else image.transpose(turn)

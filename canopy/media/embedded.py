@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from canopy.items import Cue
 from canopy.media.container import clock_start, damage, open_container
@@ -14,7 +14,23 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.subtitles.stream import SubtitleStream
 
-TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "webvtt", "ass", "ssa", "text", "ttml", "sami", "realtext", "microdvd", "subviewer", "stl"})
+TEXT_CODECS = frozenset(
+    {
+        "mov_text",
+        "subrip",
+        "srt",
+        "webvtt",
+        "ass",
+        "ssa",
+        "text",
+        "ttml",
+        "sami",
+        "realtext",
+        "microdvd",
+        "subviewer",
+        "stl",
+    }
+)
 # A cue whose container gives it no end is shown until the next one, but no longer than this.
 OPEN_SECONDS = 5.0
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}.*?(?:\{[^{}]*\\p0[^{}]*\}|$)", re.S)
@@ -22,10 +38,12 @@ _OVERRIDE = re.compile(r"\{[^{}]*\}")
 
 
 def embedded_cues(path: Path) -> tuple[Cue, ...]:
-    """The subtitles of a container's text subtitle stream, sorted by start; empty where there is none (pictures of text are not read).
+    """The subtitles of a container's text subtitle stream, sorted by start; empty where there is none (pictures of text
+    are not read).
 
-    Of several text streams the default one that is neither forced nor made for the hard of hearing, else the first of the rest; the next one
-    where that holds no words. Times are seconds from the container's start; a cue before it is left out.
+    Of several text streams the default one that is neither forced nor made for the hard of hearing, else the first of
+    the rest; the next one where that holds no words. Times are seconds from the container's start; a cue before it is
+    left out.
 
     Raises
     ------
@@ -33,24 +51,31 @@ def embedded_cues(path: Path) -> tuple[Cue, ...]:
         Where the file is absent or cannot be opened.
     """
     with open_container(path) as container:
-        wanted = [s.index for s in sorted(_text_streams(container), key=_preference)]
-    for index in wanted:
+        indices = [s.index for s in sorted(_text_streams(container), key=_preference)]
+    for index in indices:
         with open_container(path) as container:
-            cues = _read(container, container.streams[index])
+            cues = _read(container, cast("SubtitleStream", container.streams[index]))
         if cues:
             return cues
     return ()
 
 
 def _text_streams(container: InputContainer) -> list[SubtitleStream]:
-    return [s for s in container.streams.subtitles if s.codec_context is not None and s.codec_context.name in TEXT_CODECS]
+    return [
+        s for s in container.streams.subtitles if s.codec_context is not None and s.codec_context.name in TEXT_CODECS
+    ]
 
 
 def _preference(stream: SubtitleStream) -> tuple[bool, bool, bool, int]:
     from av.stream import Disposition as D
 
-    given = stream.disposition
-    return bool(given & D.forced), bool(given & D.hearing_impaired), not given & D.default, stream.index
+    disposition = stream.disposition
+    return (
+        bool(disposition & D.forced),
+        bool(disposition & D.hearing_impaired),
+        not disposition & D.default,
+        stream.index,
+    )
 
 
 def _read(container: InputContainer, stream: SubtitleStream) -> tuple[Cue, ...]:
@@ -60,7 +85,7 @@ def _read(container: InputContainer, stream: SubtitleStream) -> tuple[Cue, ...]:
         if other is not stream:
             other.discard = Discard.all
     start = clock_start(container)
-    found: list[tuple[float, float | None, str]] = []
+    events: list[tuple[float, float | None, str]] = []
     try:
         for packet in container.demux(stream):
             if packet.pts is None or not packet.size:
@@ -78,12 +103,12 @@ def _read(container: InputContainer, stream: SubtitleStream) -> tuple[Cue, ...]:
             end = float((packet.pts + (packet.duration or 0)) * packet.time_base) - start
             if end <= begin and 0 < decoded.end_display_time < 1 << 31:
                 end = begin + decoded.end_display_time / 1000
-            found.append((begin, end if end > begin else None, words))
+            events.append((begin, end if end > begin else None, words))
     except damage():
         pass  # a damaged tail: the cues before it stand
-    found.sort(key=lambda c: c[0])
+    events.sort(key=lambda c: c[0])
     cues = []
-    for (begin, stated, words), following in zip(found, [*(f[0] for f in found[1:]), math.inf], strict=False):
+    for (begin, stated, words), following in zip(events, [*(f[0] for f in events[1:]), math.inf], strict=False):
         end = min(following, begin + OPEN_SECONDS) if stated is None else stated
         if end >= 0:
             cues.append(Cue(max(0.0, begin), end, words))
@@ -91,7 +116,10 @@ def _read(container: InputContainer, stream: SubtitleStream) -> tuple[Cue, ...]:
 
 
 def plain_words(event: bytes) -> str:
-    """The words of an ASS event (the form in which FFmpeg hands over every text subtitle): override tags and drawings go, breaks are spaces."""
+    """The words of an ASS event (the form in which FFmpeg hands over every text subtitle).
+
+    Override tags and drawings go, breaks are spaces.
+    """
     line = event.decode("utf-8", "replace")
     text = line.split(",", 8)[8] if line.count(",") >= 8 else line
     text = _OVERRIDE.sub("", _DRAWING.sub("", text))

@@ -21,13 +21,30 @@ MAX_PIXELS = 64_000_000
 # A phone's MPO is a JPEG to Pillow.
 FORMATS = ("JPEG", "PNG", "GIF", "TIFF", "WEBP", "BMP", "DIB", "PPM", "AVIF", "JPEG2000", "ICO", "TGA")
 _NAMED = ", ".join(FORMATS[:6])
-_BROKEN = (OSError, SyntaxError, ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError, MemoryError, AttributeError,
-           ZeroDivisionError, RuntimeError, struct.error, zlib.error)
+_BROKEN = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    KeyError,
+    IndexError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    AttributeError,
+    ZeroDivisionError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What an image file says of itself: pixels as shown (EXIF-upright), number of frames (1 where it is not animated), format."""
+    """What an image file says of itself.
+
+    Pixels as shown (EXIF-upright), number of frames (1 where it is not animated), format.
+    """
 
     width: int
     height: int
@@ -38,15 +55,15 @@ class ImageFacts:
 def open_image(path: Path, max_pixels: int = MAX_PIXELS) -> Image:
     """The picture as a person sees it.
 
-    RGB, upright by its EXIF orientation; transparent pixels over white; 16 bit scaled to 8 by their full range (65,535 is white), whole
-    numbers of 32 bit and floating point stretched from their least to their greatest value; CMYK converted; of an animated
-    image the first frame.
+    RGB, upright by its EXIF orientation; transparent pixels over white; 16 bit scaled to 8 by their full range (65,535
+    is white), whole numbers of 32 bit and floating point stretched from their least to their greatest value; CMYK
+    converted; of an animated image the first frame.
 
     Raises
     ------
     MediaError
-        Where the file is absent, no image, damaged or cut short, of a format outside `FORMATS` (an SVG drawing), or of more than
-        ``max_pixels`` pixels (checked before any pixel is decoded).
+        Where the file is absent, no image, damaged or cut short, of a format outside `FORMATS` (an SVG drawing), or of
+        more than ``max_pixels`` pixels (checked before any pixel is decoded).
     """
     with _opened(path, max_pixels) as image:
         image.load()
@@ -54,7 +71,10 @@ def open_image(path: Path, max_pixels: int = MAX_PIXELS) -> Image:
 
 
 def probe_image(path: Path, max_pixels: int = MAX_PIXELS) -> ImageFacts:
-    """Size, frames and format from the header; raises MediaError as `open_image` does, though damage further in goes unseen."""
+    """Size, frames and format from the header.
+
+    Raises MediaError as `open_image` does, though damage further in goes unseen.
+    """
     with _opened(path, max_pixels) as image:
         width, height = image.size
         if _orientation(image) >= 5:
@@ -75,12 +95,16 @@ def _opened(path: Path, max_pixels: int) -> Iterator[Image]:
             with Image.open(path, formats=known) as image:
                 width, height = image.size
                 if width * height > max_pixels:
-                    raise MediaError(f"{path}: {width} x {height} pixels, more than the {max_pixels:,} allowed: scale the image down")
+                    raise MediaError(
+                        f"{path}: {width} x {height} pixels, more than the {max_pixels:,} allowed: scale the image down"
+                    )
                 yield image
     except FileNotFoundError:
         raise MediaError(f"{path}: no such file") from None
     except UnidentifiedImageError:
-        raise MediaError(f"{path}: {describe_other(path) or f'not an image of a format that is read ({_NAMED} and the like)'}") from None
+        raise MediaError(
+            f"{path}: {describe_other(path) or f'not an image of a format that is read ({_NAMED} and the like)'}"
+        ) from None
     except Image.DecompressionBombError:
         raise MediaError(f"{path}: more pixels than the {max_pixels:,} allowed: scale the image down") from None
     except _BROKEN as e:
@@ -92,7 +116,10 @@ def _reason(error: BaseException) -> str:
 
 
 def describe_other(path: Path) -> str:
-    """What a file is that is no medium of the expected kind, so that the reason helps; empty where that cannot be told."""
+    """What a file is that is no medium of the expected kind, so that the reason helps.
+
+    Empty where that cannot be told.
+    """
     with open(path, "rb") as f:
         head = f.read(2048)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -119,8 +146,15 @@ def _orientation(image: Image) -> int:
 def _upright(image: Image) -> Image:
     from PIL.Image import Transpose as T
 
-    turn = {2: T.FLIP_LEFT_RIGHT, 3: T.ROTATE_180, 4: T.FLIP_TOP_BOTTOM, 5: T.TRANSPOSE, 6: T.ROTATE_270, 7: T.TRANSVERSE,
-            8: T.ROTATE_90}.get(_orientation(image))
+    turn = {
+        2: T.FLIP_LEFT_RIGHT,
+        3: T.ROTATE_180,
+        4: T.FLIP_TOP_BOTTOM,
+        5: T.TRANSPOSE,
+        6: T.ROTATE_270,
+        7: T.TRANSVERSE,
+        8: T.ROTATE_90,
+    }.get(_orientation(image))
     return image if turn is None else image.transpose(turn)
 
 
@@ -129,16 +163,16 @@ def _rgb(image: Image) -> Image:
     from PIL import Image
 
     if image.mode.startswith("I") or image.mode == "F":
-        shown = _grey(image).convert("RGB")
+        picture = _grey(image).convert("RGB")
     elif image.has_transparency_data:
         over = image.convert("RGBA")
-        shown = Image.new("RGBA", over.size, "white")
-        shown.alpha_composite(over)
-        shown = shown.convert("RGB")
+        picture = Image.new("RGBA", over.size, "white")
+        picture.alpha_composite(over)
+        picture = picture.convert("RGB")
     else:
-        shown = image.convert("RGB")
-    shown.info = {k: v for k, v in image.info.items() if k == "exif"}
-    return shown
+        picture = image.convert("RGB")
+    picture.info = {k: v for k, v in image.info.items() if k == "exif"}
+    return picture
 
 
 def _grey(image: Image) -> Image:

@@ -1,4 +1,7 @@
-"""Text read off pictures (RapidOCR's models on onnxruntime, out of its wheel): words of images, and of video frames with their times."""
+"""Text read off pictures (RapidOCR's models on onnxruntime, out of its wheel).
+
+Words of images, and of video frames with their times.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,9 @@ from canopy.media.videos import FRAME_EVERY, frame_times, iterate_frames
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# Lines that the recogniser is less sure of are dropped. Of 808 lines read off the starter's drawings at widths of 288 to 960 pixels seven had less than
-# 0.6; six photographs without any text gave lines of one to three letters at 0.3 to 0.9, hence the second bound for short ones.
+# Lines that the recogniser is less sure of are dropped. Of 808 lines read off the starter's drawings at widths of 288
+# to 960 pixels seven had less than 0.6; six photographs without any text gave lines of one to three letters at 0.3 to
+# 0.9, hence the second bound for short ones.
 MIN_SCORE, SHORT_LETTERS, SHORT_MIN_SCORE = 0.6, 2, 0.95
 # Larger pictures are scaled down before text is looked for.
 MAX_SIDE = 2000
@@ -42,8 +46,8 @@ class Line:
 
 def threads() -> int:
     """Threads that the engine computes with: OMP_NUM_THREADS, else the machine's cores, at most 4."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(int(given) if given.isdecimal() and int(given) else 4, os.cpu_count() or 1))
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(int(setting) if setting.isdecimal() and int(setting) else 4, os.cpu_count() or 1))
 
 
 @cache
@@ -60,15 +64,23 @@ def _engine() -> Any:
     import rapidocr
 
     models = Path(rapidocr.__file__).parent / "models"
-    found = {kind: sorted(models.glob(f"*_{kind}_*.onnx")) for kind in ("det", "rec")}
-    if not all(found.values()):
-        raise DataError(f"{models}: the installed rapidocr holds no recognition models; reinstall it (`pip install --force-reinstall rapidocr`) "
-                        "or set ingest.ocr: false in params.yaml")
+    files = {kind: sorted(models.glob(f"*_{kind}_*.onnx")) for kind in ("det", "rec")}
+    if not all(files.values()):
+        raise DataError(f"{models}: the installed rapidocr holds no recognition models; reinstall it (`pip install "
+                        "--force-reinstall rapidocr`) or set ingest.ocr: false in params.yaml")
     # Given by path: named models would be looked for, and fetched where they are not.
-    return rapidocr.RapidOCR(params={
-        "Global.log_level": "critical", "Global.use_cls": False, "Global.text_score": 0.0, "Global.max_side_len": MAX_SIDE,
-        "Det.model_path": str(found["det"][-1]), "Rec.model_path": str(found["rec"][-1]),
-        "EngineConfig.onnxruntime.intra_op_num_threads": threads(), "EngineConfig.onnxruntime.inter_op_num_threads": 1})
+    return rapidocr.RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.use_cls": False,
+            "Global.text_score": 0.0,
+            "Global.max_side_len": MAX_SIDE,
+            "Det.model_path": str(files["det"][-1]),
+            "Rec.model_path": str(files["rec"][-1]),
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads(),
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+        }
+    )
 
 
 def ocr_version() -> str:
@@ -83,8 +95,11 @@ def read_lines(image: Image) -> list[Line]:
     import numpy as np
 
     with _lock:  # the engine keeps state between its steps
-        found = _engine()(np.ascontiguousarray(np.asarray(image)[:, :, ::-1]))
-    lines = (Line(" ".join(t.split()), float(s)) for t, s in zip(getattr(found, "txts", None) or (), getattr(found, "scores", None) or (), strict=False))
+        output = _engine()(np.ascontiguousarray(np.asarray(image)[:, :, ::-1]))
+    lines = (
+        Line(" ".join(t.split()), float(s))
+        for t, s in zip(getattr(output, "txts", None) or (), getattr(output, "scores", None) or (), strict=False)
+    )
     return [x for x in lines if _is_text(x)]
 
 
@@ -99,7 +114,8 @@ def read_words(image: Image) -> str:
 
 
 def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> tuple[Cue, ...]:
-    """Text seen in a video's frames, one every 10 s as its leaves are looked at, as cues from the first to the last time that it was seen.
+    """Text seen in a video's frames, one every 10 s as its leaves are looked at, as cues from the first to the last
+    time that it was seen.
 
     Parameters
     ----------
@@ -121,7 +137,9 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
         small = frame.image.convert("L")
         small.thumbnail((STILL_SIDE, STILL_SIDE))
         look = np.asarray(small).astype(np.int16)
-        still = before is not None and look.shape == before.shape and int(np.abs(look - before).max()) <= STILL_DIFFERENCE
+        still = (
+            before is not None and look.shape == before.shape and int(np.abs(look - before).max()) <= STILL_DIFFERENCE
+        )
         seen.append((frame.asked, seen[-1][1] if still else read_lines(frame.image)))
         before = before if still else look
     return merge_lines(seen)
@@ -130,9 +148,10 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
 def merge_lines(seen: Sequence[tuple[float, Sequence[Line]]]) -> tuple[Cue, ...]:
     """Lines by time into cues: a line that is in successive frames is one, lines of the same times are joined.
 
-    A cue's ``start`` and ``end`` are the first and the last frame's time (equal for text seen once); of several readings of a line the surest counts.
+    A cue's ``start`` and ``end`` are the first and the last frame's time (equal for text seen once); of several
+    readings of a line the surest counts.
     """
-    done: list[list[Any]] = []  # [first time, last time, line, order, frames]
+    closed: list[list[Any]] = []  # [first time, last time, line, order, frames]
     going: list[list[Any]] = []
     order = 0
     for time, lines in seen:
@@ -141,7 +160,7 @@ def merge_lines(seen: Sequence[tuple[float, Sequence[Line]]]) -> tuple[Cue, ...]
             run = next((r for r in unmatched if _alike(r[2].text, line.text)), None)
             if run is None:
                 run, order = [time, time, line, order, 0], order + 1
-                done.append(run)
+                closed.append(run)
             else:
                 unmatched.remove(run)
             run[1], run[4] = time, run[4] + 1
@@ -150,7 +169,7 @@ def merge_lines(seen: Sequence[tuple[float, Sequence[Line]]]) -> tuple[Cue, ...]
         going = still
     many = len(seen) >= MARK_FRAMES
     cues: dict[tuple[float, float], list[str]] = {}
-    for first, last, line, _, frames in sorted(done, key=lambda r: r[3]):
+    for first, last, line, _, frames in sorted(closed, key=lambda r: r[3]):
         last = first if many and frames >= MARK_SHARE * len(seen) else last
         cues.setdefault((first, last), []).append(line.text)
     return tuple(Cue(a, b, " ".join(texts)) for (a, b), texts in sorted(cues.items()))

@@ -8,17 +8,19 @@ from pathlib import Path
 from canopy.items import Cue
 from canopy.media.container import PictureReader, damage
 
-# Looked at so many times a second, at so many pixels: a cut is seen in a small picture, and 0.1 s is finer than any leaf needs.
+# Looked at so many times a second, at so many pixels: a cut is seen in a small picture, and 0.1 s is finer than any
+# leaf needs.
 RATE, MAX_SIDE = 10.0, 160
 # A shot shorter than this is no place to cut at (flashes, fast montage).
 SHORTEST_SECONDS = 1.0
 
 
 def shot_cuts(path: Path) -> tuple[float, ...]:
-    """Seconds at which a new shot begins, sorted (PySceneDetect's AdaptiveDetector: a change that stands out from those around it).
+    """Seconds at which a new shot begins, sorted (PySceneDetect's AdaptiveDetector: a change that stands out from those
+    around it).
 
-    Every reference frame is decoded, frames that no other frame builds on are skipped; memory does not grow with the video but for one number a
-    look. What is damaged is passed over.
+    Every reference frame is decoded, frames that no other frame builds on are skipped; memory does not grow with the
+    video but for one number a look. What is damaged is passed over.
 
     Raises
     ------
@@ -44,9 +46,9 @@ def shot_cuts(path: Path) -> tuple[float, ...]:
                 pixels = frame.reformat(width=width, height=height, format="bgr24", interpolation="AREA").to_ndarray()
             except damage():
                 continue
-            found = detector.process_frame(FrameTimecode(len(seen), RATE), np.ascontiguousarray(pixels))
+            scenes = detector.process_frame(FrameTimecode(len(seen), RATE), np.ascontiguousarray(pixels))
             seen.append(picture.time)
-            cuts += [seen[c.frame_num] for c in found]
+            cuts += [seen[c.frame_num] for c in scenes]
     return tuple(round(c, 3) for c in cuts if c > 0)
 
 

@@ -67,8 +67,8 @@ class VideoFacts:
 class Frame:
     """A frame of a video.
 
-    ``time``: its own timestamp in seconds from the container's start, at most ``asked`` (the time at which it is shown that was asked
-    for) unless the video's first frame comes a little later.
+    ``time``: its own timestamp in seconds from the container's start, at most ``asked`` (the time at which it is shown
+    that was asked for) unless the video's first frame comes a little later.
     """
 
     time: float
@@ -77,11 +77,12 @@ class Frame:
 
 
 def frame_times(lo: float, hi: float, every: float = FRAME_EVERY, limit: int = FRAME_LIMIT) -> list[float]:
-    """When a node of the seconds ``[lo, hi)`` is looked at (method.md: one frame every 10 s, at most 32, evenly thinned above that).
+    """When a node of the seconds ``[lo, hi)`` is looked at (method.md: one frame every 10 s, at most 32, evenly thinned
+    above that).
 
-    The middle of each step of ``every`` seconds of the video (5, 15, 25, ...) that lies in the node, so that the frames of a node are among
-    those of its parent and are decoded once; the middle of the node where none does. Above ``limit``, the middle ones of
-    ``limit`` even groups.
+    The middle of each step of ``every`` seconds of the video (5, 15, 25, ...) that lies in the node, so that the frames
+    of a node are among those of its parent and are decoded once; the middle of the node where none does. Above
+    ``limit``, the middle ones of ``limit`` even groups.
     """
     first = max(0, math.ceil(lo / every - 0.5))
     count = math.ceil(hi / every - 0.5) - first
@@ -91,16 +92,23 @@ def frame_times(lo: float, hi: float, every: float = FRAME_EVERY, limit: int = F
     return [(first + i + 0.5) * every for i in chosen]
 
 
-def read_frames(path: Path, times: Sequence[float], notes: list[str] | None = None, max_side: int | None = None) -> list[Frame]:
-    """The frames shown at the given times, sorted by time, all held at once; `iterate_frames` says which and what is left out."""
+def read_frames(
+    path: Path, times: Sequence[float], notes: list[str] | None = None, max_side: int | None = None
+) -> list[Frame]:
+    """The frames shown at the given times, sorted by time, all held at once.
+
+    `iterate_frames` says which and what is left out.
+    """
     return list(iterate_frames(path, times, notes, max_side))
 
 
-def iterate_frames(path: Path, times: Sequence[float], notes: list[str] | None = None, max_side: int | None = None) -> Iterator[Frame]:
+def iterate_frames(
+    path: Path, times: Sequence[float], notes: list[str] | None = None, max_side: int | None = None
+) -> Iterator[Frame]:
     """The frames shown at the given times, one after the other, sorted by time; at most two decoded frames are held.
 
-    For each time the last frame that begins at or before it and has not ended, as a player would show it: sought from the key frame before it and
-    decoded up to it. Upright by the container's rotation, pixels made square.
+    For each time the last frame that begins at or before it and has not ended, as a player would show it: sought from
+    the key frame before it and decoded up to it. Upright by the container's rotation, pixels made square.
 
     Parameters
     ----------
@@ -119,29 +127,32 @@ def iterate_frames(path: Path, times: Sequence[float], notes: list[str] | None =
     missing: list[float] = []
     with PictureReader(path) as reader:
         pictures: Iterator[Picture] = iter(())
-        shown: Picture | None = None
+        frame: Picture | None = None
         ahead: Picture | None = None
-        made: tuple[Picture, Image] | None = None
+        converted: tuple[Picture, Image] | None = None
         for time in sorted(times):
-            at_end = shown is not None and ahead is None and not reader.broke_off
-            if reader.is_past(time - SLACK_SECONDS) or (at_end and _current(shown, ahead, time, reader.step) is None):
+            at_end = frame is not None and ahead is None and not reader.broke_off
+            if reader.is_past(time - SLACK_SECONDS) or (at_end and _current(frame, ahead, time, reader.step) is None):
                 missing.append(time)
                 continue
-            position = ahead or shown
+            position = ahead or frame
             if position is None or (reader.seekable and time - position.time > GO_ON_SECONDS):
-                pictures, shown, ahead = _sought(reader, time)
+                pictures, frame, ahead = _sought(reader, time)
             while ahead is not None and ahead.time <= time + SAME:
-                shown, ahead = _better(shown, ahead), next(pictures, None)
-            current = _current(shown, ahead, time, reader.step)
-            if current is not None and (made is None or made[0] is not current):
+                frame, ahead = _better(frame, ahead), next(pictures, None)
+            current = _current(frame, ahead, time, reader.step)
+            if current is not None and (converted is None or converted[0] is not current):
                 image = _image(current, reader, max_side)
-                made = None if image is None else (current, image)
-            if current is None or made is None:
+                converted = None if image is None else (current, image)
+            if current is None or converted is None:
                 missing.append(time)
                 continue
-            yield Frame(current.time, made[1], time)
+            yield Frame(current.time, converted[1], time)
     if missing and notes is not None:
-        notes.append(f"{len(missing)} of {len(times)} frames cannot be decoded or lie past the last picture, the first at {missing[0]:g} s")
+        notes.append(
+            f"{len(missing)} of {len(times)} frames cannot be decoded or lie past the last picture, the first at "
+            f"{missing[0]:g} s"
+        )
 
 
 def _sought(reader: PictureReader, time: float) -> tuple[Iterator[Picture], Picture | None, Picture | None]:
@@ -150,30 +161,34 @@ def _sought(reader: PictureReader, time: float) -> tuple[Iterator[Picture], Pict
     for back in SEEK_BACK:
         if not reader.seekable or time - back <= 0:
             break
-        found = reader.from_time(time - back)
-        first = next(found, None)
+        targets = reader.from_time(time - back)
+        first = next(targets, None)
         if first is not None and first.time <= time + SAME:
-            return found, None, first
+            return targets, None, first
         silent |= first is None
     if silent and reader.readable_end <= time:
         return iter(()), None, None
     if time > SEEK_BACK[1]:
-        reader.seekable = False  # seeking misleads here: one pass from the start serves this time and all that come after it
+        # seeking misleads here: one pass from the start serves this time and all that come after it
+        reader.seekable = False
     pictures = reader.from_start()
     return pictures, None, next(pictures, None)
 
 
-def _better(shown: Picture | None, ahead: Picture) -> Picture:
-    """The later picture, unless it is damaged and the one before it is not: a player would rather go on showing that."""
-    return shown if shown is not None and ahead.corrupt and not shown.corrupt else ahead
+def _better(frame: Picture | None, ahead: Picture) -> Picture:
+    """The later picture, unless it is damaged and the one before it is not.
+
+    A player would rather go on showing that.
+    """
+    return frame if frame is not None and ahead.corrupt and not frame.corrupt else ahead
 
 
-def _current(shown: Picture | None, ahead: Picture | None, time: float, step: float) -> Picture | None:
+def _current(frame: Picture | None, ahead: Picture | None, time: float, step: float) -> Picture | None:
     """The picture on the screen at a time; None before the first and after the last one."""
-    if shown is None:
+    if frame is None:
         return ahead if ahead is not None and ahead.time - time <= SLACK_SECONDS else None
-    ended = ahead is None and time > shown.time + max(shown.duration, step) + SLACK_SECONDS
-    return None if ended else shown
+    ended = ahead is None and time > frame.time + max(frame.duration, step) + SLACK_SECONDS
+    return None if ended else frame
 
 
 def _image(picture: Picture, reader: PictureReader, max_side: int | None) -> Image | None:
@@ -184,17 +199,20 @@ def _image(picture: Picture, reader: PictureReader, max_side: int | None) -> Ima
     width, height = square_pixels(frame.width, frame.height, reader.stream.sample_aspect_ratio)
     shrink = min(1.0, max_side / max(width, height)) if max_side else 1.0
     try:
-        image = frame.to_image(width=max(1, round(width * shrink)), height=max(1, round(height * shrink)), interpolation="BICUBIC")
+        image = frame.to_image(
+            width=max(1, round(width * shrink)), height=max(1, round(height * shrink)), interpolation="BICUBIC"
+        )
     except damage():
         return None
     return turned(image, frame)
 
 
 def probe_video(path: Path) -> VideoFacts:
-    """What a video file holds: its first and last pictures are decoded, the streams' clocks compared with the container's.
+    """What a video file holds: its first and last pictures are decoded, the streams' clocks compared with the
+    container's.
 
-    ``duration`` is the later of the ends that the looked-at video stream and the sound state; where they state none the container's;
-    where that states none either, the end of the last packet in the file.
+    ``duration`` is the later of the ends that the looked-at video stream and the sound state; where they state none the
+    container's; where that states none either, the end of the last packet in the file.
 
     Raises
     ------
@@ -203,7 +221,10 @@ def probe_video(path: Path) -> VideoFacts:
     """
     with PictureReader(path) as reader:
         # Of the opened file, before it is opened anew: a stream of a closed container must not be touched.
-        streams = tuple(f"{s.type}/{s.codec_context.name if s.codec_context is not None else 'unknown'}" for s in reader.container.streams)
+        streams = tuple(
+            f"{s.type}/{s.codec_context.name if s.codec_context is not None else 'unknown'}"
+            for s in reader.container.streams
+        )
         picture_end, duration = _stated(reader)
         index, aspect = reader.stream.index, reader.stream.sample_aspect_ratio
         first = next(reader.from_start(), None)
@@ -222,7 +243,10 @@ def probe_video(path: Path) -> VideoFacts:
     if (watched := sum(s.startswith("video/") for s in streams)) > 1:
         notes.append(f"{watched} video streams: number {index} is looked at")
     if last < picture_end - TAIL_SECONDS:
-        notes.append(f"the file says {picture_end:.1f} s of pictures, but none decodes after {last:.1f} s: it is damaged or cut short")
+        notes.append(
+            f"the file says {picture_end:.1f} s of pictures, but none decodes after {last:.1f} s: it is damaged or "
+            "cut short"
+        )
         picture_end = last
     elif duration - picture_end > TAIL_SECONDS:
         notes.append(f"the pictures end at {picture_end:.1f} s of {duration:.1f} s")
@@ -230,7 +254,10 @@ def probe_video(path: Path) -> VideoFacts:
 
 
 def _stated(reader: PictureReader) -> tuple[float, float]:
-    """The ends in seconds that the file states for its pictures and for everything that is played; 0 where it states none."""
+    """The ends in seconds that the file states for its pictures and for everything that is played.
+
+    0 where it states none.
+    """
     def end(stream: Any) -> float:
         if not stream.duration or not stream.time_base:
             return 0.0
@@ -246,7 +273,10 @@ def _stated(reader: PictureReader) -> tuple[float, float]:
 
 
 def _last_picture(reader: PictureReader, stated_end: float) -> float:
-    """Where the last picture that decodes ends; looked for near the stated end, else after the last packets that can be read."""
+    """Where the last picture that decodes ends.
+
+    Looked for near the stated end, else after the last packets that can be read.
+    """
     for end in (stated_end, None):
         if end is None:
             end = min(stated_end, reader.readable_end)
@@ -254,6 +284,7 @@ def _last_picture(reader: PictureReader, stated_end: float) -> float:
         for picture in pictures:
             last = picture
         if last is not None:
-            # A last frame may stay on for long, but only the file's own statement is taken for it: frames' durations can be made up.
+            # A last frame may stay on for long, but only the file's own statement is taken for it: frames' durations
+            # can be made up.
             return last.time + max(reader.step, min(last.duration, stated_end - last.time))
     return 0.0

@@ -30,7 +30,9 @@ def write_drawing(drawing: Drawing, title: str, path: Path) -> None:
         figure = Figure(figsize=(WIDTH / DPI, HEIGHT / DPI), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(figure)
         size, lines = fit(title, WIDTH - 80, 60, range(27, 17, -1), bold=True)
-        figure.text(40 / WIDTH, 1 - 26 / HEIGHT, "\n".join(lines), size=_points(size), weight="bold", color=INK, va="top")
+        figure.text(
+            40 / WIDTH, 1 - 26 / HEIGHT, "\n".join(lines), size=_points(size), weight="bold", color=INK, va="top"
+        )
         PAINTERS[type(drawing)](figure, drawing)
         figure.savefig(path, format="png", metadata={"Software": None}, facecolor=PAPER)
 
@@ -41,7 +43,9 @@ def _points(pixels: float) -> float:
 
 def _axes(figure: Figure, left: float, top: float, right: float, bottom: float) -> Axes:
     """Axes with the given distances from the figure's edges, in pixels."""
-    return figure.add_axes((left / WIDTH, bottom / HEIGHT, 1 - (left + right) / WIDTH, 1 - (top + bottom) / HEIGHT), facecolor="none")
+    return figure.add_axes(
+        (left / WIDTH, bottom / HEIGHT, 1 - (left + right) / WIDTH, 1 - (top + bottom) / HEIGHT), facecolor="none"
+    )
 
 
 def _canvas(figure: Figure) -> Axes:
@@ -73,8 +77,16 @@ def draw_bars(figure: Figure, drawing: Bars) -> None:
     _plain(axes, "left")
     axes.tick_params(axis="y", labelsize=_points(18), pad=8)
     for place, value in enumerate(values):
-        axes.annotate(f"{_number(value)} {drawing.unit}", (value, place), (8, 0), textcoords="offset points", va="center",
-                      size=_points(18), weight="bold", color=INK)
+        axes.annotate(
+            f"{_number(value)} {drawing.unit}",
+            (value, place),
+            (8, 0),
+            textcoords="offset points",
+            va="center",
+            size=_points(18),
+            weight="bold",
+            color=INK,
+        )
 
 
 def draw_line(figure: Figure, drawing: Line) -> None:
@@ -82,7 +94,9 @@ def draw_line(figure: Figure, drawing: Line) -> None:
     axes = _axes(figure, 92, 130, 50, 72)
     points, texts = [], []
     for (name, series), color in zip(drawing.series.items(), SERIES * len(drawing.series), strict=False):
-        axes.plot(*zip(*series, strict=True), color=color, marker="o", markersize=7, linewidth=2.5, label=name, clip_on=False)
+        axes.plot(
+            *zip(*series, strict=True), color=color, marker="o", markersize=7, linewidth=2.5, label=name, clip_on=False
+        )
         points += [(x, y) for x, y in series]
         texts += [f"{x:g}: {_number(y)}" for x, y in series]
     low, high = min(y for _, y in points), max(y for _, y in points)
@@ -97,19 +111,22 @@ def draw_line(figure: Figure, drawing: Line) -> None:
 
 
 def draw_timeline(figure: Figure, drawing: Timeline) -> None:
-    """Years to scale on an upright axis; the events stand beside it, as far apart as they need, with leaders to their years."""
+    """Years to scale on an upright axis.
+
+    The events stand beside it, as far apart as they need, with leaders to their years.
+    """
     axes, spine, column, top, bottom = _canvas(figure), 150, 300, 112, HEIGHT - 42
     events = sorted(drawing.events, key=lambda e: e[0])
     first, last = events[0][0], events[-1][0]
     true = [top + (bottom - top) * (year - first) / max(1, last - first) for year, _ in events]
-    shown = spread(true, min(64.0, (bottom - top) / max(1, len(events) - 1)), top, bottom)
+    labels = spread(true, min(64.0, (bottom - top) / max(1, len(events) - 1)), top, bottom)
     axes.plot([spine, spine], [top - 16, bottom + 16], color=SOFT, linewidth=3, solid_capstyle="round")
     step = next(s for s in (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000) if (last - first) / s <= 8)
     for year in range(math.ceil(first / step) * step, last + 1, step):
         y = top + (bottom - top) * (year - first) / max(1, last - first)
         axes.plot([spine - 12, spine], [y, y], color=SOFT, linewidth=1.5)
         axes.text(spine - 20, y, str(year), size=_points(16), color=SOFT, ha="right", va="center")
-    for (year, text), a, b in zip(events, true, shown, strict=True):
+    for (year, text), a, b in zip(events, true, labels, strict=True):
         axes.plot([spine, spine + 50, column - 56, column - 20], [a, a, b, b], color=ACCENT, linewidth=1.3, alpha=0.75)
         axes.plot(spine, a, "o", color=ACCENT, markersize=9, markeredgecolor=PAPER, markeredgewidth=1.5)
         axes.text(column - 10, b, str(year), size=_points(21), weight="bold", color=ACCENT, va="center")
@@ -131,7 +148,8 @@ def spread(places: list[float], gap: float, low: float, high: float) -> list[flo
 
 
 def draw_map(figure: Figure, drawing: Map) -> None:
-    """Places on a grid of latitude and longitude, true to scale at the middle latitude, with a scale bar and a north arrow."""
+    """Places on a grid of latitude and longitude, true to scale at the middle latitude, with a scale bar and a north
+    arrow."""
     lats, lons = [p[1] for p in drawing.points], [p[2] for p in drawing.points]
     middle, axes = (min(lats) + max(lats)) / 2, _axes(figure, 84, 88, 40, 62)
     squeeze = math.cos(math.radians(middle))
@@ -141,7 +159,9 @@ def draw_map(figure: Figure, drawing: Map) -> None:
     tall = max(tall, wide * squeeze / ratio)
     wide = tall * ratio / squeeze
     center = (min(lons) + max(lons)) / 2
-    axes.set(xlim=(center - wide / 2, center + wide / 2), ylim=(middle - tall / 2, middle + tall / 2), facecolor="#eef4f4")
+    axes.set(
+        xlim=(center - wide / 2, center + wide / 2), ylim=(middle - tall / 2, middle + tall / 2), facecolor="#eef4f4"
+    )
     for axis, span, names in ((axes.xaxis, wide, "WE"), (axes.yaxis, tall, "SN")):
         step = next(s for s in (1, 2, 5, 10, 15, 20, 30, 45, 60) if span / s <= 7)
         low, high = axis.get_view_interval()
@@ -149,16 +169,49 @@ def draw_map(figure: Figure, drawing: Map) -> None:
         axis.set_ticks(ticks, [f"{abs(t)}°{names[t > 0] if t else ''}" for t in ticks])
     axes.grid(color="#cfdcdc", linewidth=1)
     _plain(axes, "left", "right", "top", "bottom")
-    axes.plot(lons, lats, "o", color=WARM, markersize=10, markeredgecolor="white", markeredgewidth=1.5, linestyle="none", zorder=3)
+    axes.plot(
+        lons,
+        lats,
+        "o",
+        color=WARM,
+        markersize=10,
+        markeredgecolor="white",
+        markeredgewidth=1.5,
+        linestyle="none",
+        zorder=3,
+    )
     length = next(k for k in (5000, 2000, 1000, 500, 200, 100, 50, 20) if k / 111.2 / squeeze <= wide / 4)
     end = axes.get_xlim()[1] - wide * 0.03
     start, y = end - length / 111.2 / squeeze, axes.get_ylim()[0] + tall * 0.05
     axes.plot([start, end], [y, y], color=INK, linewidth=3, solid_capstyle="butt")
-    bar = axes.annotate(f"{_number(length)} km", ((start + end) / 2, y), (0, 5), textcoords="offset points", ha="center",
-                        size=_points(15), color=INK)
-    north = axes.annotate("N", (0.96, 0.95), (0.96, 0.83), xycoords="axes fraction", ha="center", va="center", size=_points(19),
-                          color=INK, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.8})
-    place_labels(axes, list(zip(lons, lats, strict=True)), [p[0] for p in drawing.points], size=_points(19), color=INK, taken=[bar, north])
+    bar = axes.annotate(
+        f"{_number(length)} km",
+        ((start + end) / 2, y),
+        (0, 5),
+        textcoords="offset points",
+        ha="center",
+        size=_points(15),
+        color=INK,
+    )
+    north = axes.annotate(
+        "N",
+        (0.96, 0.95),
+        (0.96, 0.83),
+        xycoords="axes fraction",
+        ha="center",
+        va="center",
+        size=_points(19),
+        color=INK,
+        arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.8},
+    )
+    place_labels(
+        axes,
+        list(zip(lons, lats, strict=True)),
+        [p[0] for p in drawing.points],
+        size=_points(19),
+        color=INK,
+        boxes=[bar, north],
+    )
 
 
 def draw_layers(figure: Figure, drawing: Layers) -> None:
@@ -168,16 +221,36 @@ def draw_layers(figure: Figure, drawing: Layers) -> None:
     for n, (name, extent) in enumerate(drawing.layers):
         shade = round(n * (len(BANDS) - 1) / max(1, len(drawing.layers) - 1))
         color = PAPER if shade >= 3 else INK
-        axes.add_patch(FancyBboxPatch((40, top + n * height + 2), WIDTH - 80, height - 4, boxstyle="round,pad=0,rounding_size=6",
-                                      facecolor=BANDS[shade], edgecolor="none"))
+        axes.add_patch(
+            FancyBboxPatch(
+                (40, top + n * height + 2),
+                WIDTH - 80,
+                height - 4,
+                boxstyle="round,pad=0,rounding_size=6",
+                facecolor=BANDS[shade],
+                edgecolor="none",
+            )
+        )
         y = top + (n + 0.5) * height
         for x, text, align, width, bold in ((66, name, "left", 500, True), (WIDTH - 66, extent, "right", 300, False)):
             size, lines = fit(text, width, height - 10, range(24, 13, -1), bold)
-            axes.text(x, y, "\n".join(lines), size=_points(size), weight="bold" if bold else "normal", color=color, ha=align, va="center")
+            axes.text(
+                x,
+                y,
+                "\n".join(lines),
+                size=_points(size),
+                weight="bold" if bold else "normal",
+                color=color,
+                ha=align,
+                va="center",
+            )
 
 
 def draw_flow(figure: Figure, drawing: Flow) -> None:
-    """Boxes in rows of three, read there and back like an ox ploughs, joined by labelled arrows; the last arrow leads out."""
+    """Boxes in rows of three, read there and back like an ox ploughs, joined by labelled arrows.
+
+    The last arrow leads out.
+    """
     axes, wide, tall, across = _canvas(figure), 188, 84, 3
     rows = math.ceil(len(drawing.steps) / across)
     pitch = (HEIGHT - 130) / rows
@@ -206,7 +279,11 @@ def draw_flow(figure: Figure, drawing: Flow) -> None:
             start = (x + forward * (wide / 2 + 4), y)
             end = (start[0] + forward * 118, y) if ends else (center(n + 1)[0] - forward * (wide / 2 + 4), y)
             at, align, room = ((start[0] + end[0]) / 2, y - 12), "center", (abs(end[0] - start[0]) - 8, tall / 2 + 16)
-        axes.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=22, color=WARM, linewidth=2.5, shrinkA=0, shrinkB=0))
+        axes.add_patch(
+            FancyArrowPatch(
+                start, end, arrowstyle="-|>", mutation_scale=22, color=WARM, linewidth=2.5, shrinkA=0, shrinkB=0
+            )
+        )
         size, lines = fit(label, *room, range(19, 12, -1))
         axes.text(*at, "\n".join(lines), size=_points(size), color=INK, ha=align, va="center" if turns else "bottom")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
@@ -16,28 +18,50 @@ _RINGS = (11.0, 20.0, 34.0)
 
 
 def place_labels(axes: Axes, points: Sequence[tuple[float, float]], texts: Sequence[str], *, size: float, color: str,
-                 taken: Sequence[Text] = (), lines: Sequence[Sequence[tuple[float, float]]] = ()) -> None:
+                 boxes: Sequence[Text] = (), lines: Sequence[Sequence[tuple[float, float]]] = ()) -> None:
     """Label points of ``axes``, the most crowded first.
 
-    ``taken`` are texts already drawn, ``lines`` the corners of lines already drawn: labels keep off both.
+    ``boxes`` are texts already drawn, ``lines`` the corners of lines already drawn: labels keep off both.
     """
-    renderer = axes.figure.canvas.get_renderer()
+    canvas = cast(FigureCanvasAgg, axes.figure.canvas)
+    renderer = canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
     spots = [axes.transData.transform(p) for p in points]
     dots = [Bbox.from_extents(x - 7, y - 7, x + 7, y + 7) for x, y in spots]
-    full = [t.get_window_extent(renderer).padded(4) for t in taken]
-    dots += [Bbox.from_extents(x - 4, y - 4, x + 4, y + 4) for line in lines for x, y in _along(axes.transData.transform(line))]
-    nearest = [min((math.dist(a, b) for m, b in enumerate(spots) if m != n), default=math.inf) for n, a in enumerate(spots)]
+    full = [t.get_window_extent(renderer).padded(4) for t in boxes]
+    dots += [
+        Bbox.from_extents(x - 4, y - 4, x + 4, y + 4)
+        for line in lines
+        for x, y in _along(axes.transData.transform(line))
+    ]
+    nearest = [
+        min((math.dist(a, b) for m, b in enumerate(spots) if m != n), default=math.inf) for n, a in enumerate(spots)
+    ]
     for n in sorted(range(len(points)), key=lambda n: (nearest[n], n)):
-        label = axes.annotate(texts[n], points[n], (0, 0), textcoords="offset pixels", size=size, color=color, ha="center", va="center", zorder=4)
+        label = axes.annotate(
+            texts[n],
+            points[n],
+            (0, 0),
+            textcoords="offset pixels",
+            size=size,
+            color=color,
+            ha="center",
+            va="center",
+            zorder=4,
+        )
         box = label.get_window_extent(renderer)
         best: tuple[float, float, float, Bbox] | None = None
         for ring in _RINGS:
             for order, (cx, cy) in enumerate(_AROUND):
                 dx, dy = cx * (ring + box.width / 2), cy * (ring + box.height / 2)
                 if abs(cx) > 0.1 and abs(cy) > 0.1:
-                    dx, dy = math.copysign(ring * 0.8 + box.width / 2, cx), math.copysign(ring * 0.5 + box.height / 2, cy)
-                at = Bbox.from_bounds(spots[n][0] + dx - box.width / 2, spots[n][1] + dy - box.height / 2, box.width, box.height)
+                    dx, dy = (
+                        math.copysign(ring * 0.8 + box.width / 2, cx),
+                        math.copysign(ring * 0.5 + box.height / 2, cy),
+                    )
+                at = Bbox.from_bounds(
+                    spots[n][0] + dx - box.width / 2, spots[n][1] + dy - box.height / 2, box.width, box.height
+                )
                 covered = sum(_overlap(at, other) for other in (*full, *(d for m, d in enumerate(dots) if m != n)))
                 outside = box.width * box.height - _overlap(at, frame)
                 cost = covered * 10 + outside * 20 + ring * 4 + order

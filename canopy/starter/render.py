@@ -1,4 +1,5 @@
-"""Renders the starter benchmark's YAML sources as a folder in the native format, media included, with the same bytes every time."""
+"""Renders the starter benchmark's YAML sources as a folder in the native format, media included, with the same bytes
+every time."""
 
 from __future__ import annotations
 
@@ -72,7 +73,13 @@ def question_record(question: SourceQuestion, texts: dict[str, str]) -> dict[str
         elif g.seconds:
             entry["seconds"] = [[a, b] for a, b in g.seconds]
         gold.append(entry)
-    return {"id": question.id, "question": question.question, "answers": question.answers, "type": question.type, "gold": gold}
+    return {
+        "id": question.id,
+        "question": question.question,
+        "answers": question.answers,
+        "type": question.type,
+        "gold": gold,
+    }
 
 
 def _write_lines(path: Path, records: list[dict[str, Any]]) -> None:

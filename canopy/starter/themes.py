@@ -1,4 +1,5 @@
-"""Reads the starter benchmark's YAML sources and refuses what does not keep FORMAT.md, naming file, record and reason."""
+"""Reads the starter benchmark's YAML sources and refuses what does not keep FORMAT.md, naming file, record and
+reason."""
 
 from __future__ import annotations
 
@@ -237,10 +238,10 @@ def gold_fault(gold: SourceGold, item: TextItem | TableItem | ImageItem | VideoI
     """What is wrong with a gold entry; "" where nothing is."""
     if item is None:
         return "no such item in this file"
-    given = [k for k in ("quote", "quotes", "rows", "seconds") if getattr(gold, k) is not None]
-    wanted = {"text": ["quote", "quotes"], "table": ["rows"], "video": ["seconds"], "image": []}[item.modality]
-    if len(given) > 1 or (bool(wanted) != bool(given)) or not set(given) <= set(wanted):
-        return f"{' or '.join(wanted) or 'no span'} is expected for a {item.modality}, not {', '.join(given) or 'nothing'}"
+    kinds = [k for k in ("quote", "quotes", "rows", "seconds") if getattr(gold, k) is not None]
+    allowed = {"text": ["quote", "quotes"], "table": ["rows"], "video": ["seconds"], "image": []}[item.modality]
+    if len(kinds) > 1 or (bool(allowed) != bool(kinds)) or not set(kinds) <= set(allowed):
+        return f"{' or '.join(allowed) or 'no span'} is expected for a {item.modality}, not {', '.join(kinds) or 'nothing'}"
     if isinstance(item, TextItem):
         for quote in gold.passages:
             if not quote.strip() or item.text.count(quote) != 1:
@@ -262,6 +263,8 @@ def _validate(adapter: TypeAdapter[Any], record: Any, path: Path, place: str) ->
         return adapter.validate_python(record)
     except ValidationError as e:
         first = e.errors()[0]
-        where = ".".join(str(x) for x in first["loc"] if x not in ("text", "table", "image", "video") or len(first["loc"]) == 1)
+        where = ".".join(
+            str(x) for x in first["loc"] if x not in ("text", "table", "image", "video") or len(first["loc"]) == 1
+        )
         name = record.get("id", place) if isinstance(record, dict) else place
         raise DataError(f"{path}: {name}: {where + ': ' if where else ''}{first['msg']}") from None

@@ -29,7 +29,9 @@ def wrap(text: str, width: float, size: int, bold: bool = False) -> list[str]:
     return lines or [""]
 
 
-def fit(text: str, width: float, height: float, sizes: range, bold: bool = False, spacing: float = 1.25) -> tuple[int, list[str]]:
+def fit(
+    text: str, width: float, height: float, sizes: range, bold: bool = False, spacing: float = 1.25
+) -> tuple[int, list[str]]:
     """The largest of ``sizes`` (given downwards) at which the wrapped text stays inside a box, and its lines."""
     for size in sizes:
         lines = wrap(text, width, size, bold)

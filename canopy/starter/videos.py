@@ -88,9 +88,11 @@ def subtitles(item: VideoItem) -> str:
     """The narration as WebVTT: a cue a sentence, each given the share of its scene that its words take."""
     blocks, start = ["WEBVTT"], 0.0
     for scene in item.scenes:
-        said = [" ".join(s.split()) for s in sentencex.segment("en", " ".join(scene.narration.split())) if s.strip()]
-        total, spoken = sum(len(s.split()) for s in said), 0
-        for sentence in said:
+        sentences = [
+            " ".join(s.split()) for s in sentencex.segment("en", " ".join(scene.narration.split())) if s.strip()
+        ]
+        total, spoken = sum(len(s.split()) for s in sentences), 0
+        for sentence in sentences:
             a = start + scene.seconds * spoken / total
             spoken += len(sentence.split())
             blocks.append(f"{_clock(a)} --> {_clock(start + scene.seconds * spoken / total)}\n{sentence}")

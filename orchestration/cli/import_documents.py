@@ -11,7 +11,7 @@ import typer
 from orchestration.cli.shared import say
 
 if TYPE_CHECKING:
-    from canopy.importing.folder import Imported
+    from canopy.importing.writing import Imported
 
 _REASONS, _FILES, _NOTES, _NAMES = 8, 5, 10, 3  # how many are printed of each; files hold the others
 

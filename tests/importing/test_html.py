@@ -32,21 +32,36 @@ def test_a_page(tmp_path):
     assert document.title == "Ilmen harbour" and document.captions == {"img/pier.png": "The pier. The pier in 1911"}
     assert [b.text for b in blocks if isinstance(b, Heading)] == ["Ilmen"]
     assert [b.text for b in blocks if isinstance(b, Paragraph)] == [
-        "The harbour\nwas dredged.", "loose words", "then a paragraph", "one", "two and more", "The pier in 1911", "Placed by", "  kept\n    as is"]
+        "The harbour\nwas dredged.",
+        "loose words",
+        "then a paragraph",
+        "one",
+        "two and more",
+        "The pier in 1911",
+        "Placed by",
+        "  kept\n    as is",
+    ]
     first, second = (b for b in blocks if isinstance(b, TableBlock))
-    assert first == TableBlock(("Port", "1911 In", "1911 Out"), [("Ilmen", "204", "198"), ("Ilmen", "7", "5 000 tons")], "Ships")
+    assert first == TableBlock(
+        ("Port", "1911 In", "1911 Out"), [("Ilmen", "204", "198"), ("Ilmen", "7", "5 000 tons")], "Ships"
+    )
     assert (second.header, second.rows) == (("", ""), [("a", "1"), ("b", "2")])
 
 
 @pytest.mark.parametrize("inside", ["<div>", "<table><tr><td>", "<b>", "<li><ul>"])
 def test_nesting_without_end(tmp_path, inside):
     _, blocks = page(tmp_path, inside * 3_000 + "deep words")
-    assert any("deep words" in b.text for b in blocks if isinstance(b, Paragraph)) or any("deep words" in b.rows[0] for b in blocks)
+    assert any("deep words" in b.text for b in blocks if isinstance(b, Paragraph)) or any(
+        "deep words" in b.rows[0] for b in blocks
+    )
 
 
 def test_a_table_that_spans_without_end(tmp_path):
     with pytest.raises(Unusable, match="cells"):
-        page(tmp_path, "<table>" + "<tr><td rowspan=65534 colspan=1000>x<td rowspan=9 colspan=9>y</tr>" * 900 + "</table>")
+        page(
+            tmp_path,
+            "<table>" + "<tr><td rowspan=65534 colspan=1000>x<td rowspan=9 colspan=9>y</tr>" * 900 + "</table>",
+        )
 
 
 def test_the_declared_encoding_counts_where_it_is_not_utf_8(tmp_path):
@@ -55,6 +70,18 @@ def test_the_declared_encoding_counts_where_it_is_not_utf_8(tmp_path):
     assert blocks == [Paragraph("Это гавань")] and not document.notes
 
 
-@pytest.mark.parametrize("text", ["", "<", "<!DOCTYPE", "<table></table>", "<table><tr></table>", "<![CDATA[x", "<p colspan=99999999999999>a", "<img>"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "<",
+        "<!DOCTYPE",
+        "<table></table>",
+        "<table><tr></table>",
+        "<![CDATA[x",
+        "<p colspan=99999999999999>a",
+        "<img>",
+    ],
+)
 def test_odd_pages_are_survived(tmp_path, text):
     page(tmp_path, text)

@@ -15,9 +15,10 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from canopy.importing import archives
-from canopy.importing.blocks import Heading, Paragraph, Picture, TableBlock, compose
+from canopy.importing.blocks import Heading, Paragraph, Picture, TableBlock
+from canopy.importing.composing import compose
 from canopy.importing.office import read_docx
-from canopy.importing.sheets import read_xlsx, shown_value
+from canopy.importing.workbook import read_xlsx, shown_value
 from canopy.ingest.sink import Unusable
 from tests.importing.samples import picture
 
@@ -26,8 +27,8 @@ W = nsdecls("w")
 
 def word(tmp_path, document):
     document.save(tmp_path / "a.docx")
-    made = read_docx(tmp_path / "a.docx")
-    return made, list(made.blocks)
+    parts = read_docx(tmp_path / "a.docx")
+    return parts, list(parts.blocks)
 
 
 def test_a_word_document(tmp_path):
@@ -36,23 +37,35 @@ def test_a_word_document(tmp_path):
     d.add_paragraph("Dredged in 1911.")
     d.add_heading("Trade", 2)
     table = d.add_table(3, 3)
-    for cell, text in zip((c for r in table.rows for c in r.cells), ["Port", "In", "Out", "Ilmen", "204", "198", "", "7", "5"], strict=True):
+    for cell, text in zip(
+        (c for r in table.rows for c in r.cells),
+        ["Port", "In", "Out", "Ilmen", "204", "198", "", "7", "5"],
+        strict=True,
+    ):
         cell.text = text
     table.cell(1, 0).merge(table.cell(2, 0))
     d.add_picture(str(picture(tmp_path / "p.png")))
     d.inline_shapes[0]._inline.docPr.set("descr", "The pier")
     _, blocks = word(tmp_path, d)
-    assert [b for b in blocks if isinstance(b, (Heading, Paragraph))] == [Heading(1, "Harbour report"), Paragraph("Dredged in 1911."), Heading(2, "Trade")]
-    assert [(b.header, b.rows) for b in blocks if isinstance(b, TableBlock)] == [(("Port", "In", "Out"), [("Ilmen", "204", "198"), ("Ilmen", "7", "5")])]
+    assert [b for b in blocks if isinstance(b, (Heading, Paragraph))] == [
+        Heading(1, "Harbour report"),
+        Paragraph("Dredged in 1911."),
+        Heading(2, "Trade"),
+    ]
+    assert [(b.header, b.rows) for b in blocks if isinstance(b, TableBlock)] == [
+        (("Port", "In", "Out"), [("Ilmen", "204", "198"), ("Ilmen", "7", "5")])
+    ]
     assert [(b.suffix, b.alt) for b in blocks if isinstance(b, Picture)] == [(".png", "The pier")]
 
 
 def test_what_plain_paragraphs_leave_out_is_read(tmp_path):
     d = docx.Document()
     body = d.element.body
-    for inner in ("<w:sdt><w:sdtContent><w:p><w:r><w:t>controlled</w:t></w:r></w:p></w:sdtContent></w:sdt>",
-                  "<w:p><w:ins><w:r><w:t>inserted </w:t></w:r></w:ins><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del><w:hyperlink><w:r><w:t>linked</w:t></w:r></w:hyperlink></w:p>",
-                  "<w:p><w:r><w:t>around</w:t></w:r><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p></w:txbxContent></w:pict></w:r></w:p>"):
+    for inner in (
+        "<w:sdt><w:sdtContent><w:p><w:r><w:t>controlled</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+        "<w:p><w:ins><w:r><w:t>inserted </w:t></w:r></w:ins><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del><w:hyperlink><w:r><w:t>linked</w:t></w:r></w:hyperlink></w:p>",
+        "<w:p><w:r><w:t>around</w:t></w:r><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p></w:txbxContent></w:pict></w:r></w:p>",
+    ):
         body.insert(len(body) - 1, parse_xml(inner.replace(">", f" {W}>", 1)))
     table = d.add_table(1, 2)
     table.cell(0, 0).add_table(1, 1).cell(0, 0).text = "nested"
@@ -68,12 +81,24 @@ def test_styles_of_ones_own_and_footnotes(tmp_path):
     own.base_style = d.styles["Heading 2"]
     d.add_paragraph("The pier", style="Chapter")
     d.add_paragraph("Built in 1911.")
-    notes = (f'<w:footnotes {W}><w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:t>---</w:t></w:r></w:p></w:footnote>'
-             '<w:footnote w:id="1"><w:p><w:r><w:t>By the town.</w:t></w:r></w:p></w:footnote></w:footnotes>').encode()
-    part = Part(PackURI("/word/footnotes.xml"), "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml", notes, d.part.package)
+    notes = (
+        f'<w:footnotes {W}><w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:t>---</w:t></w:r></w:p></w:footnote>'
+        '<w:footnote w:id="1"><w:p><w:r><w:t>By the town.</w:t></w:r></w:p></w:footnote></w:footnotes>'
+    ).encode()
+    part = Part(
+        PackURI("/word/footnotes.xml"),
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml",
+        notes,
+        d.part.package,
+    )
     d.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
     _, blocks = word(tmp_path, d)
-    assert blocks == [Heading(2, "The pier"), Paragraph("Built in 1911."), Heading(1, "Footnotes"), Paragraph("By the town.")]
+    assert blocks == [
+        Heading(2, "The pier"),
+        Paragraph("Built in 1911."),
+        Heading(1, "Footnotes"),
+        Paragraph("By the town."),
+    ]
 
 
 def tables(path):
@@ -85,18 +110,32 @@ def test_a_workbook(tmp_path):
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = "Trade"
-    for row in (["Ships by year"], [], ["Year", "Ships", "Share", "Checked"], [1911, 204, 0.25, datetime.date(1912, 1, 3)], [1934, 388.5, 1, None],
-                [], ["Port", "Depth"], ["Ilmen", 9]):
+    for row in (
+        ["Ships by year"],
+        [],
+        ["Year", "Ships", "Share", "Checked"],
+        [1911, 204, 0.25, datetime.date(1912, 1, 3)],
+        [1934, 388.5, 1, None],
+        [],
+        ["Port", "Depth"],
+        ["Ilmen", 9],
+    ):
         sheet.append(row)
     sheet["C4"].number_format = sheet["C5"].number_format = "0%"
     sheet.merge_cells("A4:A5")
     other = book.create_sheet("Sheet2")
     other["B2"], other["C2"] = "total", "=SUM(A1:A3)"
     book.save(tmp_path / "a.xlsx")
-    made, notes = tables(tmp_path / "a.xlsx")
-    assert made == [
-        ("Trade. Ships by year", ("Year", "Ships", "Share", "Checked"), [("1911", "204", "25%", "1912-01-03"), ("1911", "388.5", "100%", "")]),
-        ("Trade", ("Port", "Depth"), [("Ilmen", "9")]), ("", (), [("", "total", "=SUM(A1:A3)")])]
+    book, notes = tables(tmp_path / "a.xlsx")
+    assert book == [
+        (
+            "Trade. Ships by year",
+            ("Year", "Ships", "Share", "Checked"),
+            [("1911", "204", "25%", "1912-01-03"), ("1911", "388.5", "100%", "")],
+        ),
+        ("Trade", ("Port", "Depth"), [("Ilmen", "9")]),
+        ("", (), [("", "total", "=SUM(A1:A3)")]),
+    ]
     assert len(notes) == 1 and "1 formulas have no stored result" in notes[0]
 
 
@@ -109,8 +148,20 @@ def test_a_cell_far_out_costs_nothing(tmp_path):
 
 
 def test_shown_values():
-    assert [shown_value(v) for v in (None, True, 3, 3.0, 0.1, float("nan"), datetime.datetime(2020, 1, 2), datetime.datetime(2020, 1, 2, 3, 4), "a")] == [
-        "", "TRUE", "3", "3", "0.1", "", "2020-01-02", "2020-01-02 03:04:00", "a"]
+    assert [
+        shown_value(v)
+        for v in (
+            None,
+            True,
+            3,
+            3.0,
+            0.1,
+            float("nan"),
+            datetime.datetime(2020, 1, 2),
+            datetime.datetime(2020, 1, 2, 3, 4),
+            "a",
+        )
+    ] == ["", "TRUE", "3", "3", "0.1", "", "2020-01-02", "2020-01-02 03:04:00", "a"]
 
 
 def repacked(path, change):
@@ -158,7 +209,14 @@ class TestBroken:
     def test_entities_are_refused(self, kind, tmp_path):
         path = tmp_path / f"a.{kind}"
         make(kind, path)
-        repacked(path, lambda n, b: b'<!DOCTYPE a [<!ENTITY b "boom">]>' + b[b.find(b"?>") + 2 if b.startswith(b"<?") else 0:] if n == MAIN[kind] else b)
+        repacked(
+            path,
+            lambda n, b: (
+                b'<!DOCTYPE a [<!ENTITY b "boom">]>' + b[b.find(b"?>") + 2 if b.startswith(b"<?") else 0 :]
+                if n == MAIN[kind]
+                else b
+            ),
+        )
         self.check(kind, path, "entities")
 
     def test_encrypted_files(self, kind, tmp_path):
@@ -166,7 +224,15 @@ class TestBroken:
         path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
         self.check(kind, path, "password")
 
-    @pytest.mark.parametrize("damage", [lambda b: b[:len(b) // 2], lambda b: b"", lambda b: b"PK\x03\x04" + bytes(100), lambda b: b[:200] + bytes(400) + b[600:]])
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda b: b[: len(b) // 2],
+            lambda b: b"",
+            lambda b: b"PK\x03\x04" + bytes(100),
+            lambda b: b[:200] + bytes(400) + b[600:],
+        ],
+    )
     def test_damage(self, kind, tmp_path, damage):
         path = tmp_path / f"a.{kind}"
         make(kind, path)

@@ -22,33 +22,75 @@ def texts(blocks):
 
 
 def test_headings_and_paragraphs(tmp_path):
-    document, blocks = read(pdf(tmp_path / "a.pdf", [[(72, 780, 20, "Ilmen (harbour)"), *lines(PROSE, y=740), *lines("A new paragraph.", y=660)]], title="The port"))
+    document, blocks = read(
+        pdf(
+            tmp_path / "a.pdf",
+            [[(72, 780, 20, "Ilmen (harbour)"), *lines(PROSE, y=740), *lines("A new paragraph.", y=660)]],
+            title="The port",
+        )
+    )
     assert document.title == "The port"
     assert blocks == [Heading(1, "Ilmen (harbour)"), Paragraph(PROSE, "p1"), Paragraph("A new paragraph.", "p1")]
 
 
 def test_words_are_told_apart_by_the_gaps_between_them(tmp_path):
-    _, blocks = read(pdf(tmp_path / "a.pdf", [[(72, 700, 11, "Words"), (106.4, 700, 11, "without"), (147, 700, 11, "blanks")]]))
+    _, blocks = read(
+        pdf(tmp_path / "a.pdf", [[(72, 700, 11, "Words"), (106.4, 700, 11, "without"), (147, 700, 11, "blanks")]])
+    )
     assert texts(blocks) == ["Words without blanks"]
 
 
 def test_a_table_is_in_its_place_and_its_words_nowhere_else(tmp_path):
-    cells = [(80, 605, 11, "Year"), (180, 605, 11, "Ships"), (80, 585, 11, "1911"), (180, 585, 11, "204"), (80, 565, 11, "1934"), (180, 565, 11, "388")]
+    cells = [
+        (80, 605, 11, "Year"),
+        (180, 605, 11, "Ships"),
+        (80, 585, 11, "1911"),
+        (180, 585, 11, "204"),
+        (80, 565, 11, "1934"),
+        (180, 565, 11, "388"),
+    ]
     boxes = [(75 + 100 * x, 560 + 20 * y, 100, 20) for x in range(2) for y in range(3)]
-    _, blocks = read(pdf(tmp_path / "a.pdf", [[*lines(PROSE, y=740), *cells, *lines("After the table.", y=500)]], {0: boxes}))
-    assert blocks == [Paragraph(PROSE, "p1"), TableBlock(("Year", "Ships"), [("1911", "204"), ("1934", "388")], "", "p1"), Paragraph("After the table.", "p1")]
+    _, blocks = read(
+        pdf(tmp_path / "a.pdf", [[*lines(PROSE, y=740), *cells, *lines("After the table.", y=500)]], {0: boxes})
+    )
+    assert blocks == [
+        Paragraph(PROSE, "p1"),
+        TableBlock(("Year", "Ships"), [("1911", "204"), ("1934", "388")], "", "p1"),
+        Paragraph("After the table.", "p1"),
+    ]
 
 
 def test_two_columns_are_read_one_after_the_other(tmp_path):
-    left, right = (f"{side} column. " + " ".join(f"{side} sentence {n} of many words." for n in range(20)) for side in ("Left", "Right"))
-    _, blocks = read(pdf(tmp_path / "a.pdf", [[(72, 790, 11, "A line across both columns of the page, above them, to be read first of all"),
-                                               *lines(left, y=740, per_line=38), *lines(right, x=310, y=740, per_line=38)]]))
-    said = " ".join(texts(blocks))
-    assert said.startswith("A line across") and left in said and right in said and said.index(left) < said.index(right)
+    left, right = (
+        f"{side} column. " + " ".join(f"{side} sentence {n} of many words." for n in range(20))
+        for side in ("Left", "Right")
+    )
+    _, blocks = read(
+        pdf(
+            tmp_path / "a.pdf",
+            [
+                [
+                    (72, 790, 11, "A line across both columns of the page, above them, to be read first of all"),
+                    *lines(left, y=740, per_line=38),
+                    *lines(right, x=310, y=740, per_line=38),
+                ]
+            ],
+        )
+    )
+    words = " ".join(texts(blocks))
+    assert (
+        words.startswith("A line across")
+        and left in words
+        and right in words
+        and words.index(left) < words.index(right)
+    )
 
 
 def test_running_headers_are_left_out_and_said(tmp_path):
-    pages = [[(72, 810, 9, "Harbour report"), *lines(f"Page of {w}.", y=700), (290, 30, 9, f"Page {n}")] for n, w in enumerate(["ships", "grain", "timber", "ice"])]
+    pages = [
+        [(72, 810, 9, "Harbour report"), *lines(f"Page of {w}.", y=700), (290, 30, 9, f"Page {n}")]
+        for n, w in enumerate(["ships", "grain", "timber", "ice"])
+    ]
     document, blocks = read(pdf(tmp_path / "a.pdf", pages))
     assert texts(blocks) == ["Page of ships.", "Page of grain.", "Page of timber.", "Page of ice."]
     assert document.notes == ["left out 8 repeated header and footer lines, such as 'Harbour report'"]
@@ -61,7 +103,10 @@ def test_a_page_without_words_is_a_picture_and_a_blank_one_nothing(tmp_path):
 
 
 def test_words_cut_at_the_end_of_a_line():
-    assert join_lines(["Grain was ex-", "ported, well-", "known and"], {"exported"}) == "Grain was exported, well-known and"
+    assert (
+        join_lines(["Grain was ex-", "ported, well-", "known and"], {"exported"})
+        == "Grain was exported, well-known and"
+    )
     assert join_lines(["1911-", "1934"], set()) == "1911- 1934"
 
 
@@ -73,8 +118,18 @@ def test_bombs_are_not_inflated(tmp_path, monkeypatch):
             read_pdf(pdf(tmp_path / "a.pdf", [[]], packed=data))
 
 
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b"%PDF-1.4\n", lambda b: b[:300], lambda b: b.replace(b"/Kids", b"/Kits"), lambda b: b[:30] + b[200:],
-                                    lambda b: b.replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]"), lambda b: b"<html>no such page</html>"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda b: b"",
+        lambda b: b"%PDF-1.4\n",
+        lambda b: b[:300],
+        lambda b: b.replace(b"/Kids", b"/Kits"),
+        lambda b: b[:30] + b[200:],
+        lambda b: b.replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]"),
+        lambda b: b"<html>no such page</html>",
+    ],
+)
 def test_damage_is_told_or_survived(tmp_path, damage):
     path = pdf(tmp_path / "a.pdf", [lines(PROSE)])
     path.write_bytes(damage(path.read_bytes()))
@@ -88,7 +143,13 @@ def test_damage_is_told_or_survived(tmp_path, damage):
 
 def test_encrypted_files_say_so(tmp_path):
     path = pdf(tmp_path / "a.pdf", [lines(PROSE)])
-    secret = b"/Encrypt << /Filter /Standard /V 1 /R 2 /O <" + b"00" * 32 + b"> /U <" + b"11" * 32 + b"> /P -1 >> /ID [<00><00>]"
+    secret = (
+        b"/Encrypt << /Filter /Standard /V 1 /R 2 /O <"
+        + b"00" * 32
+        + b"> /U <"
+        + b"11" * 32
+        + b"> /P -1 >> /ID [<00><00>]"
+    )
     path.write_bytes(path.read_bytes().replace(b"/Root 1 0 R", b"/Root 1 0 R " + secret))
     with pytest.raises(Unusable, match="password"):
         read_pdf(path)

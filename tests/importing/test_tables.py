@@ -10,8 +10,18 @@ from canopy.ingest.tables import table_cells
 
 
 def test_spans_say_the_same_in_every_place():
-    lines = [[Cell("Region", rows=2), Cell("2019", columns=2)], [Cell("Q1"), Cell("Q2")], [Cell("North", rows=0), Cell("1"), Cell("2")], [Cell("3"), Cell("4")]]
-    assert expand_spans(lines) == [["Region", "2019", "2019"], ["Region", "Q1", "Q2"], ["North", "1", "2"], ["North", "3", "4"]]
+    lines = [
+        [Cell("Region", rows=2), Cell("2019", columns=2)],
+        [Cell("Q1"), Cell("Q2")],
+        [Cell("North", rows=0), Cell("1"), Cell("2")],
+        [Cell("3"), Cell("4")],
+    ]
+    assert expand_spans(lines) == [
+        ["Region", "2019", "2019"],
+        ["Region", "Q1", "Q2"],
+        ["North", "1", "2"],
+        ["North", "3", "4"],
+    ]
     table = normalise_table(expand_spans(lines), header_rows=2)
     assert table.header == ("Region", "2019 Q1", "2019 Q2") and table.rows == [("North", "1", "2"), ("North", "3", "4")]
 
@@ -38,12 +48,18 @@ def test_what_a_header_looks_like(first, below, header):
 
 
 def test_numbers():
-    assert all(map(is_number, ["3", "-4.5", "$ 1,452.4", "12%", "2020-01-31", "(7)", "1e-5"])) and not any(map(is_number, ["", "Q1", "a 3", "-"]))
+    assert all(map(is_number, ["3", "-4.5", "$ 1,452.4", "12%", "2020-01-31", "(7)", "1e-5"])) and not any(
+        map(is_number, ["", "Q1", "a 3", "-"])
+    )
 
 
 def test_titles_above_a_table_join_its_caption():
     table = normalise_table([["Ships by year", None], ["Year", "Ships"], ["1911", "204"], ["1934", "388"]])
-    assert (table.caption, table.header, table.rows) == ("Ships by year", ("Year", "Ships"), [("1911", "204"), ("1934", "388")])
+    assert (table.caption, table.header, table.rows) == (
+        "Ships by year",
+        ("Year", "Ships"),
+        [("1911", "204"), ("1934", "388")],
+    )
 
 
 GRID = st.lists(st.lists(st.one_of(st.none(), st.text(st.sampled_from("ab1 \n"), max_size=3)), max_size=5), max_size=6)
@@ -64,11 +80,22 @@ def test_a_normalised_table_is_a_rectangle_with_every_word_and_normalising_again
         assert sorted(kept) == words
     assert set(kept) == set(words)
     again = normalise_table([table.header, *table.rows], 1 if any(table.header) else 0)
-    assert again.rows == table.rows or len(table.rows) <= 2 or sum(map(bool, table.rows[0])) == 1 or not all(map(any, zip(*lines, strict=True)))
+    assert (
+        again.rows == table.rows
+        or len(table.rows) <= 2
+        or sum(map(bool, table.rows[0])) == 1
+        or not all(map(any, zip(*lines, strict=True)))
+    )
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.lists(st.builds(Cell, st.sampled_from("abc"), st.integers(0, 4), st.integers(0, 4)), max_size=4), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.lists(st.builds(Cell, st.sampled_from("abc"), st.integers(0, 4), st.integers(0, 4)), max_size=4),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_expanded_spans_are_a_rectangle_that_ingestion_takes(lines):
     grid = expand_spans(lines)
     assert len({len(r) for r in grid}) == 1 and len(grid) == len(lines)

@@ -53,7 +53,9 @@ def test_markdown_without_its_markup(tmp_path):
 
 
 def test_html_in_markdown_is_read(tmp_path):
-    _, blocks = markdown(tmp_path, "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>\n\ntext<br>more <b>bold</b>\n")
+    _, blocks = markdown(
+        tmp_path, "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>\n\ntext<br>more <b>bold</b>\n"
+    )
     assert [(b.header, b.rows) for b in blocks if isinstance(b, TableBlock)] == [(("a",), [("1",)])]
     assert [b.text for b in blocks if isinstance(b, Paragraph)] == ["text\nmore bold"]
 
@@ -72,16 +74,25 @@ def test_plain_paragraphs_keep_their_lines(tmp_path):
 FRENCH = "La façade de l'hôtel est très élégante. Où est-il déjà allé? "
 
 
-@pytest.mark.parametrize(("text", "written", "found"), [
-    ("Grüße", "utf-8", "utf-8"), ("Grüße", "utf-8-sig", "utf-8-sig"), ("Grüße", "utf-16", "utf-16"), ("plain words here", "utf-16-le", "utf_16_le"),
-    (FRENCH, "cp1252", "cp1252"), ("Príce “quoted” 5 €", "cp1252", "cp1252"), ("Привет, как дела? Это короткий текст.", "cp1251", "cp1251"),
-    ("これは日本語のテキストです。", "shift_jis", "cp932"), ("Wszyscy ludzie rodzą się wolni i równi, było ich wielu pod względem swych praw. " * 2, "cp1250", "cp1250"),
-])
-def test_encodings(tmp_path, text, written, found):
+@pytest.mark.parametrize(
+    ("text", "written", "encoding"),
+    [
+        ("Grüße", "utf-8", "utf-8"),
+        ("Grüße", "utf-8-sig", "utf-8-sig"),
+        ("Grüße", "utf-16", "utf-16"),
+        ("plain words here", "utf-16-le", "utf_16_le"),
+        (FRENCH, "cp1252", "cp1252"),
+        ("Príce “quoted” 5 €", "cp1252", "cp1252"),
+        ("Привет, как дела? Это короткий текст.", "cp1251", "cp1251"),
+        ("これは日本語のテキストです。", "shift_jis", "cp932"),
+        ("Wszyscy ludzie rodzą się wolni i równi, było ich wielu pod względem swych praw. " * 2, "cp1250", "cp1250"),
+    ],
+)
+def test_encodings(tmp_path, text, written, encoding):
     path, notes = tmp_path / "a.txt", []
     path.write_bytes(text.encode(written))
-    assert find_encoding(path).name == found and read_text(path, notes) == text
-    assert bool(notes) == (found not in ("utf-8", "utf-8-sig", "utf-16"))
+    assert find_encoding(path).name == encoding and read_text(path, notes) == text
+    assert bool(notes) == (encoding not in ("utf-8", "utf-8-sig", "utf-16"))
 
 
 def test_a_sign_late_in_a_long_file_decides(tmp_path):
@@ -96,7 +107,9 @@ def test_damaged_utf_8_is_not_taken_for_another_encoding(tmp_path):
     assert read_text(path, notes).endswith("schön \ufffd und aus \ufffd") and "damaged" in notes[0]
 
 
-@pytest.mark.parametrize("data", [b"MZ\x90\x00\x03\x00\x00\x00" + bytes(range(256)) * 40, os.urandom(5000) + b"\x00\xff\xfe\xfd"])
+@pytest.mark.parametrize(
+    "data", [b"MZ\x90\x00\x03\x00\x00\x00" + bytes(range(256)) * 40, os.urandom(5000) + b"\x00\xff\xfe\xfd"]
+)
 def test_binary_files_are_no_text(tmp_path, data):
     path = tmp_path / "a.txt"
     path.write_bytes(data)

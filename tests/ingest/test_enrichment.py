@@ -1,4 +1,7 @@
-"""Ingestion looks into media files: broken ones leave with all that needs them and honest counts, what is found is kept and never found twice."""
+"""Ingestion looks into media files.
+
+Broken ones leave with all that needs them and honest counts, what is found is kept and never found twice.
+"""
 
 from __future__ import annotations
 
@@ -41,36 +44,64 @@ def native(folder: Path, items: list[dict[str, Any]], questions: list[dict[str, 
 
 
 def stage(folder: Path, root: Path, segmentation: str = "fixed", **ingest: Any) -> tuple[Any, Path]:
-    config = Config.model_validate({"benchmarks": {"mine": {"adapter": "native", "path": str(folder)}}, "hierarchy": {"segmentation": segmentation},
-                                    "ingest": {"max_quarantined_share": 0.9, **ingest}})
-    return run(config, Paths(root), NullTracker(), RuleValidator(), benchmark="mine"), Paths(root).output("benchmark", "mine")
+    config = Config.model_validate(
+        {
+            "benchmarks": {"mine": {"adapter": "native", "path": str(folder)}},
+            "hierarchy": {"segmentation": segmentation},
+            "ingest": {"max_quarantined_share": 0.9, **ingest},
+        }
+    )
+    return run(config, Paths(root), NullTracker(), RuleValidator(), benchmark="mine"), Paths(root).output(
+        "benchmark", "mine"
+    )
 
 
 def test_a_folder_with_real_media_is_enriched(tmp_path: Path, real_data: Path) -> None:
     raw = tmp_path / "raw"
     (raw / "m").mkdir(parents=True)
-    for source, name in (("torchcodec/nasa_13013.mp4", "nasa.mp4"), ("mdn-interactive-examples/cc0-videos/friday.mp4", "friday.mp4"),
-                         ("mdn-interactive-examples/examples/friday.vtt", "friday.vtt"), ("imageio-binaries/coffee.png", "coffee.png")):
+    for source, name in (
+        ("torchcodec/nasa_13013.mp4", "nasa.mp4"),
+        ("mdn-interactive-examples/cc0-videos/friday.mp4", "friday.mp4"),
+        ("mdn-interactive-examples/examples/friday.vtt", "friday.vtt"),
+        ("imageio-binaries/coffee.png", "coffee.png"),
+    ):
         shutil.copy(real_data / "media" / source, raw / "m" / name)
     sign(raw / "m" / "sign.png", "Boiling point 100 C")
-    native(raw, [
-        {"id": "nasa", "modality": "video", "media": "m/nasa.mp4"},
-        {"id": "friday", "modality": "video", "media": "m/friday.mp4", "duration": 60, "subtitles": "m/friday.vtt"},
-        {"id": "sign", "modality": "image", "media": "m/sign.png"},
-        {"id": "given", "modality": "image", "media": "m/sign.png", "words": "as written"},
-        {"id": "coffee", "modality": "image", "media": "m/coffee.png"},
-    ], [{"id": "q", "question": "At how many degrees does water boil?", "answers": ["100"], "gold": [{"item": "sign"}]}])
+    native(
+        raw,
+        [
+            {"id": "nasa", "modality": "video", "media": "m/nasa.mp4"},
+            {"id": "friday", "modality": "video", "media": "m/friday.mp4", "duration": 60, "subtitles": "m/friday.vtt"},
+            {"id": "sign", "modality": "image", "media": "m/sign.png"},
+            {"id": "given", "modality": "image", "media": "m/sign.png", "words": "as written"},
+            {"id": "coffee", "modality": "image", "media": "m/coffee.png"},
+        ],
+        [
+            {
+                "id": "q",
+                "question": "At how many degrees does water boil?",
+                "answers": ["100"],
+                "gold": [{"item": "sign"}],
+            }
+        ],
+    )
     result, out = stage(raw, tmp_path / "ws", "shots")
     items = {i.source: i for i in read_items(out / "items.parquet")}
     assert items["nasa"].duration == pytest.approx(13.056) and items["friday"].duration == 60
     assert [c.start for c in items["nasa"].cues] == [0.21, 4.26, 8.35, 12.47] and len(items["friday"].cues) == 5
     assert len(items["nasa"].cuts) == 2 and items["friday"].cuts == ()
-    assert (items["sign"].words, items["given"].words, items["coffee"].words) == ("Boiling point 100 C", "as written", "")
-    told = "\n".join(result.notes)
-    assert "read off 1 of 2 images without given ones and off the frames of 0 of 2 videos" in told
-    assert "mine/friday: its record says 60.0 s, its file 6.2 s; the record's is kept" in told
-    assert "mine/nasa: 2 video streams: number 3 is looked at" in told
-    assert "1 images or videos have no words at all" in told and [r["id"] for r in result.tables["without_words"]] == ["mine/coffee"]
+    assert (items["sign"].words, items["given"].words, items["coffee"].words) == (
+        "Boiling point 100 C",
+        "as written",
+        "",
+    )
+    notes = "\n".join(result.notes)
+    assert "read off 1 of 2 images without given ones and off the frames of 0 of 2 videos" in notes
+    assert "mine/friday: its record says 60.0 s, its file 6.2 s; the record's is kept" in notes
+    assert "mine/nasa: 2 video streams: number 3 is looked at" in notes
+    assert "1 images or videos have no words at all" in notes and [r["id"] for r in result.tables["without_words"]] == [
+        "mine/coffee"
+    ]
     _, out = stage(raw, tmp_path / "ws", "subtitles", ocr=False)
     items = {i.source: i for i in read_items(out / "items.parquet")}
     assert items["friday"].cuts == (1.0, 1.5, 3.0, 4.3) and items["sign"].words == ""
@@ -84,28 +115,55 @@ def test_a_broken_file_leaves_with_all_that_needs_it(tmp_path: Path) -> None:
     (raw / "cut.png").write_bytes((raw / "cut.png").read_bytes()[:-400])
     (raw / "film.mp4").write_bytes(b"\x00" * 4000)
     write_video(raw / "ok.mp4", [i / 5 for i in range(20)])
-    native(raw, [
-        *({"id": n, "modality": "image", "media": f"{n}.png", "caption": n} for n in ("good", "bad", "cut")),
-        {"id": "film", "modality": "video", "media": "film.mp4", "duration": 9}, {"id": "ok", "modality": "video", "media": "ok.mp4"},
-    ], [
-        {"id": "fine", "question": "?", "answers": ["a"], "gold": [{"item": "good"}, {"item": "ok", "seconds": [[1, 2]]}]},
-        {"id": "joint", "question": "??", "answers": ["a"], "gold": [{"item": "good"}, {"item": "bad"}]},
-        {"id": "either", "question": "???", "answers": ["a"], "gold": [{"item": "film", "seconds": [[1, 2]]}, {"item": "good", "group": 1}]},
-        {"id": "neither", "question": "????", "answers": ["a"], "gold": [{"item": "film"}, {"item": "cut", "group": 1}]},
-        {"id": "free", "question": "?????", "answers": ["a"]},
-    ])
+    native(
+        raw,
+        [
+            *({"id": n, "modality": "image", "media": f"{n}.png", "caption": n} for n in ("good", "bad", "cut")),
+            {"id": "film", "modality": "video", "media": "film.mp4", "duration": 9},
+            {"id": "ok", "modality": "video", "media": "ok.mp4"},
+        ],
+        [
+            {
+                "id": "fine",
+                "question": "?",
+                "answers": ["a"],
+                "gold": [{"item": "good"}, {"item": "ok", "seconds": [[1, 2]]}],
+            },
+            {"id": "joint", "question": "??", "answers": ["a"], "gold": [{"item": "good"}, {"item": "bad"}]},
+            {
+                "id": "either",
+                "question": "???",
+                "answers": ["a"],
+                "gold": [{"item": "film", "seconds": [[1, 2]]}, {"item": "good", "group": 1}],
+            },
+            {
+                "id": "neither",
+                "question": "????",
+                "answers": ["a"],
+                "gold": [{"item": "film"}, {"item": "cut", "group": 1}],
+            },
+            {"id": "free", "question": "?????", "answers": ["a"]},
+        ],
+    )
     result, out = stage(raw, tmp_path / "ws", ocr=False)
     assert [result.metrics[k] for k in ("read", *FATES)] == [10, 5, 0, 2, 3]
     assert [i.source for i in read_items(out / "items.parquet")] == ["good", "ok"]
     assert [q.id for q in read_questions(out / "questions.parquet")] == ["mine/fine", "mine/either", "mine/free"]
     assert {(a.question_id, a.item_id) for a in read_annotations(out / "annotations.parquet")} == {
         ("mine/fine", "mine/good"), ("mine/fine", "mine/ok"), ("mine/either", "mine/good")}
-    quarantine = {r["record"]: r["reason"] for r in map(json.loads, (out / "quarantine.jsonl").read_text().splitlines())}
-    assert set(quarantine) == {"bad", "cut", "film"} and quarantine["cut"].startswith("cut.png: the image cannot be decoded: ")
+    quarantine = {
+        r["record"]: r["reason"] for r in map(json.loads, (out / "quarantine.jsonl").read_text().splitlines())
+    }
+    assert set(quarantine) == {"bad", "cut", "film"} and quarantine["cut"].startswith(
+        "cut.png: the image cannot be decoded: "
+    )
     assert quarantine["film"].startswith("film.mp4: not a video that can be read")
     waiting = {r["record"]: r["reason"] for r in map(json.loads, (out / "waiting.jsonl").read_text().splitlines())}
     assert set(waiting) == {"joint", "neither"} and "gold item 'mine/bad' cannot be used: bad.png: " in waiting["joint"]
-    assert any("3 images or videos cannot be decoded and are no items: mine/bad, mine/cut, mine/film" in n for n in result.notes)
+    assert any(
+        "3 images or videos cannot be decoded and are no items: mine/bad, mine/cut, mine/film" in n
+        for n in result.notes
+    )
 
 
 def picture(sink: Sink, name: str, media: str) -> Item:
@@ -133,7 +191,11 @@ def test_one_record_that_gives_items_and_questions_moves_as_a_whole(tmp_path: Pa
     enrich_items(sink, tmp_path, tmp_path / "work", ocr=False, segmentation="fixed")
     assert sink.counts["read"] == sum(sink.counts[f] for f in FATES) == sum(sink.read_from.values()) == 4
     assert [sink.counts[f] for f in FATES] == [0, 1, 1, 2] and dict(sink.fallbacks) == {"some fallback": 1}
-    assert list(sink.items) == ["b/a"] and list(sink.questions) == ["b/3"] and [a.question_id for a in sink.annotations] == ["b/3"]
+    assert (
+        list(sink.items) == ["b/a"]
+        and list(sink.questions) == ["b/3"]
+        and [a.question_id for a in sink.annotations] == ["b/3"]
+    )
     assert [w["reason"] for w in sink.waiting] == ["media file 'gone.png' is not there"]
 
 
@@ -153,19 +215,21 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_nothing_is_found_twice_even_after_a_killed_run(tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_found_twice_even_after_a_killed_run(
+    tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     sign(tmp_path / "a.png", "Alpha")
     sign(tmp_path / "b.png", "Beta")
     write_video(tmp_path / "v.mp4", [i / 5 for i in range(20)])
     raw = native(tmp_path, [{"id": n, "modality": "image", "media": f"{n}.png"} for n in ("a", "b")]
                  + [{"id": "v", "modality": "video", "media": "v.mp4", "duration": 4}], [])
     real = enrichment.read_words
-    done: list[int] = []
+    keys: list[int] = []
 
     def killed_at_the_second(image: Any) -> str:
-        if done:
+        if keys:
             raise KeyboardInterrupt
-        done.append(1)
+        keys.append(1)
         return real(image)
 
     monkeypatch.setattr(enrichment, "read_words", killed_at_the_second)
@@ -204,16 +268,27 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
 def test_items_without_files_and_given_words_stay_as_they_are(tmp_path: Path) -> None:
     sign(tmp_path / "a.png", "Alpha")
     sink = Sink("b", tmp_path)
-    items = [Item("b/t", "b", "text", text="x"), Item("b/i", "b", "image", caption="c"), Item("b/v", "b", "video", duration=9.0)]
+    items = [
+        Item("b/t", "b", "text", text="x"),
+        Item("b/i", "b", "image", caption="c"),
+        Item("b/v", "b", "video", duration=9.0),
+    ]
     sink.items = {i.id: i for i in items} | {"b/a": picture(sink, "a", "a.png")}
     sink.words_given = True
     enrich_items(sink, tmp_path, tmp_path / "work", ocr=True, segmentation="shots")
     enrich_items(sink, tmp_path, tmp_path / "work", ocr=True, segmentation="fixed")
-    assert [sink.items[i.id] for i in items] == items and sink.items["b/a"].words == "" and sink.items["b/a"].media_sha256 and sink.notes == []
+    assert (
+        [sink.items[i.id] for i in items] == items
+        and sink.items["b/a"].words == ""
+        and sink.items["b/a"].media_sha256
+        and sink.notes == []
+    )
 
 
 def test_subtitles_give_cuts_without_a_file_too(tmp_path: Path) -> None:
     sink = Sink("b", tmp_path)
-    sink.items["b/v"] = Item("b/v", "b", "video", duration=9.0, cues=(Cue(0, 2, "a"), Cue(3, 4, "b"), Cue(8.5, 20, "c")))
+    sink.items["b/v"] = Item(
+        "b/v", "b", "video", duration=9.0, cues=(Cue(0, 2, "a"), Cue(3, 4, "b"), Cue(8.5, 20, "c"))
+    )
     enrich_items(sink, tmp_path, tmp_path / "work", ocr=True, segmentation="subtitles")
     assert sink.items["b/v"].cuts == (2.5, 6.25)

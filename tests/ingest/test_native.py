@@ -39,7 +39,12 @@ ITEMS = [
 ]
 QUESTIONS = [
     {"id": "q1", "question": "Where is tea from?", "answers": ["Yunnan"], "gold": [{"item": "t", "chars": [[12, 32]]}]},
-    {"id": "q2", "question": "Which needs 2 g?", "answers": ["Green"], "gold": [{"item": "b", "rows": [0]}, {"item": "v", "seconds": [[40, 40]], "group": 1}]},
+    {
+        "id": "q2",
+        "question": "Which needs 2 g?",
+        "answers": ["Green"],
+        "gold": [{"item": "b", "rows": [0]}, {"item": "v", "seconds": [[40, 40]], "group": 1}],
+    },
     {"id": "q3", "question": "What is shown?", "answers": ["A cup"], "gold": [{"item": "i"}]},
 ]
 
@@ -88,8 +93,14 @@ BAD_ITEMS = [
     ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 1e300}, "number of seconds"),
     ({"id": "x", "modality": "video"}, "number of seconds"),
     ({"id": "x", "modality": "video", "media": "media/a.png"}, "no duration is given, and the file cannot be measured"),
-    ({"id": "x", "modality": "table", "header": ["a"] * 3000, "rows": [["a"], *[[]] * 3000]}, "at most 5,000,000 cells"),
-    ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 9, "cues": [[5, 3, "a"]]}, "nor after its end"),
+    (
+        {"id": "x", "modality": "table", "header": ["a"] * 3000, "rows": [["a"], *[[]] * 3000]},
+        "at most 5,000,000 cells",
+    ),
+    (
+        {"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 9, "cues": [[5, 3, "a"]]},
+        "nor after its end",
+    ),
     ({"id": "x", "modality": "image", "media": "../../etc/passwd"}, "outside the data folder"),
     ({"id": "t", "modality": "text", "text": "Other words."}, "duplicate item id"),
     (["t"], "an object is expected"),
@@ -100,8 +111,8 @@ BAD_ITEMS = [
 def test_a_bad_item_is_quarantined_with_its_reason(tmp_path, record, reason):
     sink = ingest(write(tmp_path, [*ITEMS, record]))
     assert sink.counts["quarantined"] == 1 and sink.counts["mapped"] == 7
-    found = sink.quarantine[0]
-    assert reason in found["reason"] and found["file"] == "items.jsonl" and found["record"]
+    entry = sink.quarantine[0]
+    assert reason in entry["reason"] and entry["file"] == "items.jsonl" and entry["record"]
 
 
 BAD_GOLD = [
@@ -122,14 +133,19 @@ BAD_GOLD = [
 
 @pytest.mark.parametrize(("gold", "reason"), BAD_GOLD, ids=[r for _, r in BAD_GOLD])
 def test_bad_gold_quarantines_the_question(tmp_path, gold, reason):
-    sink = ingest(write(tmp_path, questions=[*QUESTIONS, {"id": "bad", "question": "?", "answers": ["a"], "gold": [gold]}]))
+    sink = ingest(
+        write(tmp_path, questions=[*QUESTIONS, {"id": "bad", "question": "?", "answers": ["a"], "gold": [gold]}])
+    )
     assert [(q["record"], reason in q["reason"]) for q in sink.quarantine] == [("bad", True)]
     assert "mine/bad" not in sink.questions and len(sink.annotations) == 4
 
 
 def test_duplicate_question_ids_keep_the_first(tmp_path):
     sink = ingest(write(tmp_path, questions=[*QUESTIONS, {**QUESTIONS[0], "question": "Another?"}]))
-    assert "duplicate question id" in sink.quarantine[0]["reason"] and sink.questions["mine/q1"].question == "Where is tea from?"
+    assert (
+        "duplicate question id" in sink.quarantine[0]["reason"]
+        and sink.questions["mine/q1"].question == "Where is tea from?"
+    )
 
 
 def test_lines_that_cannot_be_parsed_are_quarantined(tmp_path):
@@ -150,7 +166,12 @@ def test_a_missing_media_file_waits(tmp_path):
 
 
 def stage(folder, tmp_path, share=0.05):
-    config = Config.model_validate({"benchmarks": {"mine": {"adapter": "native", "path": str(folder)}}, "ingest": {"max_quarantined_share": share, "ocr": False}})
+    config = Config.model_validate(
+        {
+            "benchmarks": {"mine": {"adapter": "native", "path": str(folder)}},
+            "ingest": {"max_quarantined_share": share, "ocr": False},
+        }
+    )
     paths = Paths(tmp_path / "ws")
     return run(config, paths, NullTracker(), RuleValidator(), benchmark="mine"), paths.output("benchmark", "mine")
 
@@ -159,9 +180,15 @@ def test_the_stage_writes_tables_quarantine_and_counts(tmp_path):
     bad = {"id": "bad", "modality": "text", "text": ""}
     result, out = stage(write(tmp_path / "raw", [*ITEMS, bad]), tmp_path, share=0.5)
     assert result.metrics["read"] == 8 and result.metrics["quarantined"] == 1
-    assert json.loads((out / "quarantine.jsonl").read_text()) == {"file": "items.jsonl", "record": "bad", "reason": "text is empty"}
+    assert json.loads((out / "quarantine.jsonl").read_text()) == {
+        "file": "items.jsonl",
+        "record": "bad",
+        "reason": "text is empty",
+    }
     assert [i.id for i in read_items(out / "items.parquet")] == ["mine/t", "mine/b", "mine/i", "mine/v"]
-    assert len(read_questions(out / "questions.parquet")) == 3 and len(read_annotations(out / "annotations.parquet")) == 4
+    assert (
+        len(read_questions(out / "questions.parquet")) == 3 and len(read_annotations(out / "annotations.parquet")) == 4
+    )
     first = {p.name: p.read_bytes() for p in out.iterdir()}
     _, out = stage(tmp_path / "raw", tmp_path, share=0.5)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == first
@@ -172,17 +199,35 @@ def test_too_many_bad_records_stop_the_run_and_keep_the_last_good_output(tmp_pat
     _, out = stage(raw, tmp_path)
     good = (out / "items.parquet").read_bytes()
     write(raw, [*ITEMS, *({"id": f"bad{n}", "modality": "text", "text": ""} for n in range(5))])
-    with pytest.raises(DataError, match=r"5 of 12 records cannot be used.*items\.jsonl, bad0: text is empty; all of them: .*mine-quarantine\.jsonl"):
+    with pytest.raises(
+        DataError,
+        match=r"5 of 12 records cannot be used.*items\.jsonl, bad0: text is empty; all of them: .*mine-quarantine\.jsonl",
+    ):
         stage(raw, tmp_path)
     assert (out / "items.parquet").read_bytes() == good
     assert "text is empty" in (tmp_path / "ws" / ".canopy" / "work" / "benchmark" / "mine-quarantine.jsonl").read_text()
 
 
-@pytest.mark.parametrize(("good", "bad", "share", "stops"), [
-    (18, 2, 0.05, False), (0, 4, 0.05, True), (3, 4, 0.05, True), (95, 5, 0.05, False), (90, 5, 0.05, True), (25, 2, 0.05, False), (18, 1, 0.0, True)])
+@pytest.mark.parametrize(
+    ("good", "bad", "share", "stops"),
+    [
+        (18, 2, 0.05, False),
+        (0, 4, 0.05, True),
+        (3, 4, 0.05, True),
+        (95, 5, 0.05, False),
+        (90, 5, 0.05, True),
+        (25, 2, 0.05, False),
+        (18, 1, 0.0, True),
+    ],
+)
 def test_a_few_bad_records_among_few_do_not_stop_it(tmp_path, good, bad, share, stops):
-    """Two wrong answer nodes of HybridQA in a slice of twenty questions are a tenth of it, and no sign of a broken release."""
-    raw = write(tmp_path / "raw", [{"id": f"t{n}", "modality": "text", "text": "A sentence." if n < good else ""} for n in range(good + bad)], [])
+    """Two wrong answer nodes of HybridQA in a slice of twenty questions are a tenth of it, and no sign of a broken
+    release."""
+    raw = write(
+        tmp_path / "raw",
+        [{"id": f"t{n}", "modality": "text", "text": "A sentence." if n < good else ""} for n in range(good + bad)],
+        [],
+    )
     if stops:
         with pytest.raises(DataError, match=rf"{bad} of {good + bad} records cannot be used"):
             stage(raw, tmp_path, share)
@@ -201,7 +246,9 @@ def test_whose_split_is_used(splits, official, want):
     from canopy.items import Question
     from canopy.stages.gold_spans import choose_split
 
-    config = Config.model_validate({"benchmarks": {"b": {"adapter": "native", "path": "."}}, "split": {"use_official": official}})
+    config = Config.model_validate(
+        {"benchmarks": {"b": {"adapter": "native", "path": "."}}, "split": {"use_official": official}}
+    )
     questions = [Question(f"q{n}", "b", "?", split=s) for n, s in enumerate(splits)]
     if isinstance(want, str):
         with pytest.raises(DataError, match=want):
@@ -210,24 +257,37 @@ def test_whose_split_is_used(splits, official, want):
         assert list(choose_split(questions, {q.id: n for n, q in enumerate(questions)}, config).values()) == want
 
 
-@pytest.mark.parametrize(("data", "words"), [(b"1\n00:00:01,000 --> 00:00:02,000\nCaf\xe9\n", "not UTF-8"), (b"WEBVTT\n\n1 --> 2\nx\n", "no cue could be read")])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"1\n00:00:01,000 --> 00:00:02,000\nCaf\xe9\n", "not UTF-8"),
+        (b"WEBVTT\n\n1 --> 2\nx\n", "no cue could be read"),
+    ],
+)
 def test_subtitles_that_cannot_be_read_are_named(tmp_path, data, words):
     write(tmp_path)
     (tmp_path / "media" / "a.vtt").write_bytes(data)
     sink = ingest(tmp_path)
-    assert sink.counts["quarantined"] == 2 and words in sink.quarantine[0]["reason"]  # the video, and the question about it
+    # the video, and the question about it
+    assert sink.counts["quarantined"] == 2 and words in sink.quarantine[0]["reason"]
 
 
 def test_utf16_subtitles_and_cues_past_the_end(tmp_path):
     write(tmp_path)
     (tmp_path / "media" / "a.vtt").write_bytes(VTT.replace("00:00:40", "00:01:10").encode("utf-16"))
     video = ingest(tmp_path).items["mine/v"]
-    assert [c.text for c in video.cues] == ["Pick the leaves & wait.", "Roll them."] and video.cues[1].start < video.duration
+    assert [c.text for c in video.cues] == ["Pick the leaves & wait.", "Roll them."] and video.cues[
+        1
+    ].start < video.duration
 
 
 def test_many_good_items_do_not_hide_bad_questions(tmp_path):
     items = [{"id": f"t{n}", "modality": "text", "text": "A sentence."} for n in range(1000)]
-    raw = write(tmp_path / "raw", items, [{"id": f"q{n}", "question": "" if n < 10 else "Why?", "answers": ["a"]} for n in range(30)])
+    raw = write(
+        tmp_path / "raw",
+        items,
+        [{"id": f"q{n}", "question": "" if n < 10 else "Why?", "answers": ["a"]} for n in range(30)],
+    )
     with pytest.raises(DataError, match=r"10 of 30 records of questions\.jsonl cannot be used"):
         stage(raw, tmp_path)
 
@@ -253,8 +313,14 @@ def test_missing_folders_and_files_are_named(tmp_path):
         load_adapter("nope")
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-                    lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(["id", "item", "chars", "rows", "text", "x"]), x, max_size=3), max_leaves=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda x: (
+        st.lists(x, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "item", "chars", "rows", "text", "x"]), x, max_size=3)
+    ),
+    max_leaves=8,
+)
 
 
 @settings(deadline=None, max_examples=150)

@@ -15,8 +15,10 @@ def texts(file: str) -> list[str]:
 
 
 def test_subrip_and_odd_cues() -> None:
-    cues = parse_cues("1\r\n00:00:01,5 --> 00:00:02,25\r\nHello <i>there</i>\r\n\r\n"
-                      "2\r\n01:00:00,000 --> 00:59:00,000\r\nbackwards\r\n\r\n3\r\n00:00:00,000 --> 00:00:00,500\r\n\r\n")
+    cues = parse_cues(
+        "1\r\n00:00:01,5 --> 00:00:02,25\r\nHello <i>there</i>\r\n\r\n"
+        "2\r\n01:00:00,000 --> 00:59:00,000\r\nbackwards\r\n\r\n3\r\n00:00:00,000 --> 00:00:00,500\r\n\r\n"
+    )
     assert cues == (Cue(1.5, 2.25, "Hello there"),)
 
 
@@ -32,8 +34,10 @@ def test_a_missing_blank_line_makes_no_words_of_numbers() -> None:
 
 
 def test_notes_styles_and_names_of_cues_are_no_words() -> None:
-    file = ("WEBVTT\n\nSTYLE\n::cue { color: red }\n\nintro\n00:01.000 --> 00:02.000 align:start\n<v Ada>One &amp; two\n\n"
-            "NOTE a remark\nof two lines\n\nsecond part\n00:03.000 --> 00:04.000\nNOTE is a word here\n")
+    file = (
+        "WEBVTT\n\nSTYLE\n::cue { color: red }\n\nintro\n00:01.000 --> 00:02.000 align:start\n<v Ada>One &amp; two\n\n"
+        "NOTE a remark\nof two lines\n\nsecond part\n00:03.000 --> 00:04.000\nNOTE is a word here\n"
+    )
     assert texts(file) == ["One & two", "NOTE is a word here"]
 
 
@@ -46,28 +50,38 @@ def test_odd_times(times: str, start: float, end: float) -> None:
     assert parse_cues(f"{times}\nWords\n") == (Cue(start, end, "Words"),)
 
 
-@pytest.mark.parametrize("line", ["I {laughs} at that", "5 < 6 and 7 > 6", r"C:\new\Notes", "from 00:01.000 to 00:02.000", "<3 you", "x &lt; y"])
+@pytest.mark.parametrize(
+    "line",
+    ["I {laughs} at that", "5 < 6 and 7 > 6", r"C:\new\Notes", "from 00:01.000 to 00:02.000", "<3 you", "x &lt; y"],
+)
 def test_words_that_look_like_markup_stay(line: str) -> None:
     assert texts(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{line}\n") == [line.replace("&lt;", "<")]
 
 
 def test_rolling_captions_are_read_once() -> None:
-    rolling = ["WEBVTT", "00:00.000 --> 00:02.000\n \nwe<00:00:01.000><c> boil</c>", "00:02.000 --> 00:02.010\nwe boil\n ",
-               "00:02.010 --> 00:04.000\nwe boil\nthe water", "00:04.000 --> 00:04.010\nthe water\n ",
-               "00:04.010 --> 00:06.000\nthe water\nfirst"]
+    rolling = [
+        "WEBVTT",
+        "00:00.000 --> 00:02.000\n \nwe<00:00:01.000><c> boil</c>",
+        "00:02.000 --> 00:02.010\nwe boil\n ",
+        "00:02.010 --> 00:04.000\nwe boil\nthe water",
+        "00:04.000 --> 00:04.010\nthe water\n ",
+        "00:04.010 --> 00:06.000\nthe water\nfirst",
+    ]
     assert parse_cues("\n\n".join(rolling)) == (Cue(0, 2, "we boil"), Cue(2.01, 4, "the water"), Cue(4.01, 6, "first"))
 
 
 def test_two_people_may_say_the_same() -> None:
-    said = ["No.", "No.", "Yes!", "Why?", "Because.", "No.", "No."]
-    file = "\n\n".join(f"00:0{n}.000 --> 00:0{n + 1}.000\n{words}" for n, words in enumerate(said))
-    assert texts(file) == said
+    sentences = ["No.", "No.", "Yes!", "Why?", "Because.", "No.", "No."]
+    file = "\n\n".join(f"00:0{n}.000 --> 00:0{n + 1}.000\n{words}" for n, words in enumerate(sentences))
+    assert texts(file) == sentences
 
 
 def test_substation_scripts_are_read() -> None:
-    script = ("[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
-              "Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,no\n"
-              "Dialogue: 0,0:00:01.00,0:00:02.50,Default,,0,0,0,,{\\i1}Hello{\\i0}\\Nthere, you\n")
+    script = (
+        "[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+        "Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,no\n"
+        "Dialogue: 0,0:00:01.00,0:00:02.50,Default,,0,0,0,,{\\i1}Hello{\\i0}\\Nthere, you\n"
+    )
     assert parse_cues(script) == (Cue(1, 2.5, "Hello there, you"),)
 
 

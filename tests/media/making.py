@@ -1,4 +1,7 @@
-"""Small images and videos made on the spot; each frame shows its own number as black and white bars, so that a test can read which one it got."""
+"""Small images and videos made on the spot.
+
+Each frame shows its own number as black and white bars, so that a test can read which one it got.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,30 @@ def number_of(image: Image.Image) -> int:
     return sum(1 << i for i in range(BARS) if row[i * width + width // 2] > 127)
 
 
-def write_video(path: Path, times: Sequence[float], *, gop: int = 12, codec: str = "libx264", rotate: int = 0, start: float = 0.0,
-                audio: float = 0.0, pictures: Sequence[np.ndarray] | None = None, subtitles: Sequence[tuple[float, float, str]] = (),
-                options: dict[str, str] | None = None) -> Path:
-    """A video whose frame i is shown from ``start + times[i]`` on; ``audio``: so many seconds of silence in a stream before the video."""
+def write_video(
+    path: Path,
+    times: Sequence[float],
+    *,
+    gop: int = 12,
+    codec: str = "libx264",
+    rotate: int = 0,
+    start: float = 0.0,
+    audio: float = 0.0,
+    pictures: Sequence[np.ndarray] | None = None,
+    subtitles: Sequence[tuple[float, float, str]] = (),
+    options: dict[str, str] | None = None,
+) -> Path:
+    """A video whose frame i is shown from ``start + times[i]`` on; ``audio``.
+
+    So many seconds of silence in a stream before the video.
+    """
     import av
 
     with av.open(str(path), "w", options=options or {}) as out:
         sound = out.add_stream("aac", rate=8000, layout="mono") if audio else None
-        stream = out.add_stream(codec, rate=25, options={"g": str(gop), "bf": "2"} if codec == "libx264" else {"g": str(gop)})
+        stream = out.add_stream(
+            codec, rate=25, options={"g": str(gop), "bf": "2"} if codec == "libx264" else {"g": str(gop)}
+        )
         first = pictures[0] if pictures is not None else numbered(0)
         stream.height, stream.width = first.shape[:2]
         stream.pix_fmt = "yuv420p"
@@ -41,8 +59,10 @@ def write_video(path: Path, times: Sequence[float], *, gop: int = 12, codec: str
         words = None
         if subtitles:
             words = out.add_stream("subrip" if path.suffix == ".mkv" else "mov_text")
-            words.codec_context.subtitle_header = b"[Script Info]\r\nScriptType: v4.00+\r\n\r\n[V4+ Styles]\r\nFormat: Name, Fontname\r\nStyle: Default,Arial\r\n\r\n" \
+            words.codec_context.subtitle_header = (
+                b"[Script Info]\r\nScriptType: v4.00+\r\n\r\n[V4+ Styles]\r\nFormat: Name, Fontname\r\nStyle: Default,Arial\r\n\r\n"
                 b"[Events]\r\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\r\n"
+            )
             words.time_base = Fraction(1, 1000)
         if rotate:
             stream.set_display_rotation(rotate)
@@ -62,8 +82,12 @@ def write_video(path: Path, times: Sequence[float], *, gop: int = 12, codec: str
             from av.subtitles.subtitle import SubtitleSet
 
             for i, (begin, end, text) in enumerate(subtitles):
-                event = SubtitleSet.create(text=f"{i},0,Default,,0,0,0,,{text}".encode(), start=0, end=round((end - begin) * 1000),
-                                           pts=round(begin * 1_000_000))
+                event = SubtitleSet.create(
+                    text=f"{i},0,Default,,0,0,0,,{text}".encode(),
+                    start=0,
+                    end=round((end - begin) * 1000),
+                    pts=round(begin * 1_000_000),
+                )
                 packet = words.codec_context.encode_subtitle(event)
                 packet.stream, packet.time_base = words, Fraction(1, 1000)
                 packet.pts = packet.dts = round(begin * 1000)

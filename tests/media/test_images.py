@@ -34,27 +34,37 @@ def corners(image: Image.Image) -> list[tuple[int, int, int]]:
 def test_a_format_is_read_whatever_its_name_says(tmp_path: Path, suffix: str) -> None:
     image = quarters()
     image.save(tmp_path / f"a.{suffix}", quality=95)
-    shown = open_image(tmp_path / f"a.{suffix}")
-    assert shown.mode == "RGB" and shown.size == (40, 20) and corners(shown) == [RED, GREEN, BLUE, WHITE]
+    picture = open_image(tmp_path / f"a.{suffix}")
+    assert picture.mode == "RGB" and picture.size == (40, 20) and corners(picture) == [RED, GREEN, BLUE, WHITE]
     facts = probe_image(tmp_path / f"a.{suffix}")
     assert (facts.width, facts.height, facts.frames) == (40, 20, 1)
     (tmp_path / f"a.{suffix}").rename(tmp_path / "b.dat")
-    assert open_image(tmp_path / "b.dat").tobytes() == shown.tobytes()
+    assert open_image(tmp_path / "b.dat").tobytes() == picture.tobytes()
 
 
-@pytest.mark.parametrize(("orientation", "want"), [
-    (1, [RED, GREEN, BLUE, WHITE]), (2, [GREEN, RED, WHITE, BLUE]), (3, [WHITE, BLUE, GREEN, RED]), (4, [BLUE, WHITE, RED, GREEN]),
-    (5, [RED, BLUE, GREEN, WHITE]), (6, [BLUE, RED, WHITE, GREEN]), (7, [WHITE, GREEN, BLUE, RED]), (8, [GREEN, WHITE, RED, BLUE]),
-    (0, [RED, GREEN, BLUE, WHITE]), (99, [RED, GREEN, BLUE, WHITE]),
-])
+@pytest.mark.parametrize(
+    ("orientation", "want"),
+    [
+        (1, [RED, GREEN, BLUE, WHITE]),
+        (2, [GREEN, RED, WHITE, BLUE]),
+        (3, [WHITE, BLUE, GREEN, RED]),
+        (4, [BLUE, WHITE, RED, GREEN]),
+        (5, [RED, BLUE, GREEN, WHITE]),
+        (6, [BLUE, RED, WHITE, GREEN]),
+        (7, [WHITE, GREEN, BLUE, RED]),
+        (8, [GREEN, WHITE, RED, BLUE]),
+        (0, [RED, GREEN, BLUE, WHITE]),
+        (99, [RED, GREEN, BLUE, WHITE]),
+    ],
+)
 def test_exif_turns_a_photo_upright(tmp_path: Path, orientation: int, want: list[tuple[int, int, int]]) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     quarters().save(tmp_path / "a.jpg", exif=exif, quality=95)
-    shown = open_image(tmp_path / "a.jpg")
-    assert corners(shown) == want
+    picture = open_image(tmp_path / "a.jpg")
+    assert corners(picture) == want
     facts = probe_image(tmp_path / "a.jpg")
-    assert shown.size == (facts.width, facts.height) == ((20, 40) if 5 <= orientation <= 8 else (40, 20))
+    assert picture.size == (facts.width, facts.height) == ((20, 40) if 5 <= orientation <= 8 else (40, 20))
 
 
 def test_transparent_pixels_lie_over_white(tmp_path: Path) -> None:
@@ -69,7 +79,11 @@ def test_transparent_pixels_lie_over_white(tmp_path: Path) -> None:
     palette.save(tmp_path / "p.png", transparency=1)
     palette.save(tmp_path / "p.gif", transparency=1)
     Image.new("RGB", (40, 20), RED).save(tmp_path / "key.png", transparency=RED)
-    assert corners(open_image(tmp_path / "rgba.png")) == corners(open_image(tmp_path / "rgba.webp")) == [RED, WHITE, BLUE, WHITE]
+    assert (
+        corners(open_image(tmp_path / "rgba.png"))
+        == corners(open_image(tmp_path / "rgba.webp"))
+        == [RED, WHITE, BLUE, WHITE]
+    )
     assert corners(open_image(tmp_path / "la.png")) == [(0, 0, 0), WHITE] * 2
     assert corners(open_image(tmp_path / "p.png")) == corners(open_image(tmp_path / "p.gif")) == [BLUE, WHITE] * 2
     assert corners(open_image(tmp_path / "key.png")) == [WHITE] * 4
@@ -84,9 +98,9 @@ def test_deep_greys_keep_their_range(tmp_path: Path) -> None:
     floats[0, 0] = np.nan
     Image.fromarray(floats).save(tmp_path / "f.tiff")
     for name in ("i16.png", "i16.tiff", "i32.tiff", "f.tiff"):
-        shown = np.asarray(open_image(tmp_path / name))
-        assert shown.shape == (4, 256, 3)
-        assert np.abs(shown[1, :, 0].astype(int) - np.arange(256)).max() <= 1, name
+        picture = np.asarray(open_image(tmp_path / name))
+        assert picture.shape == (4, 256, 3)
+        assert np.abs(picture[1, :, 0].astype(int) - np.arange(256)).max() <= 1, name
     dark = np.full((4, 4), 4095, np.uint16)
     Image.fromarray(dark).save(tmp_path / "dark.png")
     assert open_image(tmp_path / "dark.png").getpixel((0, 0)) == (16, 16, 16)
@@ -96,8 +110,8 @@ def test_deep_greys_keep_their_range(tmp_path: Path) -> None:
 def test_other_colour_modes_become_rgb(tmp_path: Path, mode: str) -> None:
     name = "a.png" if mode in "1L" else "a.jpg" if mode == "CMYK" else "a.tiff"
     Image.new("RGB", (40, 20), WHITE).convert(mode).save(tmp_path / name)
-    shown = open_image(tmp_path / name)
-    assert shown.mode == "RGB" and corners(shown) == [WHITE] * 4
+    picture = open_image(tmp_path / name)
+    assert picture.mode == "RGB" and corners(picture) == [WHITE] * 4
 
 
 @pytest.mark.parametrize("suffix", ["gif", "webp", "png", "tiff"])
@@ -112,21 +126,33 @@ def bomb(width: int, height: int) -> bytes:
     """A PNG of a few bytes that claims this many pixels."""
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", b"") + chunk(b"IEND", b"")
+
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+        + chunk(b"IDAT", b"")
+        + chunk(b"IEND", b"")
+    )
 
 
-@pytest.mark.parametrize(("data", "reason"), [
-    (bomb(30_000, 30_000), "more than the 64,000,000 allowed|more pixels than the 64,000,000"),
-    (bomb(9_000, 9_000), "9000 x 9000 pixels, more than the 64,000,000 allowed"),
-    (bomb(2**31 - 1, 2**31 - 1), "more"),
-    (bomb(10, 10), "cannot be decoded"),
-    (b"", "the file is empty"),
-    (b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', "SVG drawing, which has no pixels: export it as PNG"),
-    (b"\n<!DOCTYPE html><html>404</html>", "a web page"),
-    (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS pointer"),
-    (b"hello", "not an image of a format that is read"),
-    (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not an image of a format that is read"),
-])
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (bomb(30_000, 30_000), "more than the 64,000,000 allowed|more pixels than the 64,000,000"),
+        (bomb(9_000, 9_000), "9000 x 9000 pixels, more than the 64,000,000 allowed"),
+        (bomb(2**31 - 1, 2**31 - 1), "more"),
+        (bomb(10, 10), "cannot be decoded"),
+        (b"", "the file is empty"),
+        (
+            b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>',
+            "SVG drawing, which has no pixels: export it as PNG",
+        ),
+        (b"\n<!DOCTYPE html><html>404</html>", "a web page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS pointer"),
+        (b"hello", "not an image of a format that is read"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not an image of a format that is read"),
+    ],
+)
 def test_what_is_no_image_is_refused_with_its_reason(tmp_path: Path, data: bytes, reason: str) -> None:
     (tmp_path / "a.png").write_bytes(data)
     with pytest.raises(MediaError, match=f"a.png: .*({reason})"):
@@ -151,5 +177,5 @@ def test_real_photos_open(real_data: Path) -> None:
     photos = sorted((real_data / "media").rglob("*.jpg")) + sorted((real_data / "media").rglob("*.png"))
     assert len(photos) == 6
     for path in photos:
-        shown, facts = open_image(path), probe_image(path)
-        assert shown.mode == "RGB" and shown.size == (facts.width, facts.height) and facts.frames == 1
+        picture, facts = open_image(path), probe_image(path)
+        assert picture.mode == "RGB" and picture.size == (facts.width, facts.height) and facts.frames == 1

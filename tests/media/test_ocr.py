@@ -22,20 +22,25 @@ def slide(*lines: str, size: tuple[int, int] = (480, 270)) -> Image.Image:
     return image
 
 
-def test_words_are_read_in_order_and_nothing_is_fetched_or_printed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_words_are_read_in_order_and_nothing_is_fetched_or_printed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a connection was tried")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     image = slide("Boiling point of water", "100 degrees Celsius")
-    assert read_words(image) == "Boiling point of water 100 degrees Celsius" == " ".join(x.text for x in read_lines(image))
+    assert (
+        read_words(image) == "Boiling point of water 100 degrees Celsius" == " ".join(x.text for x in read_lines(image))
+    )
     assert read_words(Image.new("RGB", (64, 64), "white")) == ""
     assert read_words(Image.new("RGB", (1, 1), "white")) == ""
     assert capfd.readouterr() == ("", "")
 
 
 def test_photographs_without_text_give_no_words(real_data: Path) -> None:
-    photos = [next((real_data / "media").rglob(f"{name}*")) for name in ("elephant", "grapefruit", "coffee")]  # a foot is read as 17., a cup as 8
+    # a foot is read as 17., a cup as 8
+    photos = [next((real_data / "media").rglob(f"{name}*")) for name in ("elephant", "grapefruit", "coffee")]
     assert [read_words(open_image(p)) for p in photos] == [""] * 3
 
 
@@ -51,11 +56,19 @@ def lines(*texts: str) -> list[Line]:
 
 
 def test_repeated_lines_are_one_cue() -> None:
-    seen = [(5.0, lines("Chapter one", "The river")), (15.0, [Line("Chapter onc", 0.7), *lines("The delta")]), (25.0, lines("The river")), (35.0, [])]
+    seen = [
+        (5.0, lines("Chapter one", "The river")),
+        (15.0, [Line("Chapter onc", 0.7), *lines("The delta")]),
+        (25.0, lines("The river")),
+        (35.0, []),
+    ]
     assert [(c.start, c.end, c.text) for c in merge_lines(seen)] == [
         (5, 5, "The river"), (5, 15, "Chapter one"), (15, 15, "The delta"), (25, 25, "The river")]
     assert merge_lines([]) == ()
-    assert [c.text for c in merge_lines([(5.0, lines("Lap 11 of 20")), (15.0, lines("Lap 12 of 20"))])] == ["Lap 11 of 20", "Lap 12 of 20"]
+    assert [c.text for c in merge_lines([(5.0, lines("Lap 11 of 20")), (15.0, lines("Lap 12 of 20"))])] == [
+        "Lap 11 of 20",
+        "Lap 12 of 20",
+    ]
 
 
 def test_a_stations_mark_counts_once() -> None:

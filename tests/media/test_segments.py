@@ -1,4 +1,7 @@
-"""Segments of a video that end where shots or subtitles do: always a tiling, never much longer than asked, the fixed rule untouched."""
+"""Segments of a video that end where shots or subtitles do.
+
+Always a tiling, never much longer than asked, the fixed rule untouched.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def video(duration: float, cuts: tuple[float, ...] = (), **more: object) -> Item
 
 
 @given(DURATIONS, CUTS.filter(bool), SECONDS)
-def test_snapped_segments_tile_the_video_and_keep_their_length(duration: float, cuts: tuple[float, ...], seconds: float) -> None:
+def test_snapped_segments_tile_the_video_and_keep_their_length(
+    duration: float, cuts: tuple[float, ...], seconds: float
+) -> None:
     bounds = cut_item(video(duration, cuts), seconds).bounds
     assert bounds == snapped_bounds(duration, cuts, seconds)
     assert bounds[0] == 0 and bounds[-1] == max(duration, 1e-3)
@@ -62,8 +67,10 @@ def test_cuts_of_subtitles_lie_in_no_cue(spans: list[tuple[float, float]]) -> No
     cuts = subtitle_cuts(cues)
     assert list(cuts) == sorted(set(cuts))
     assert not any(c.start + 1e-3 < cut < c.end - 1e-3 for c in cues for cut in cuts)
-    if len({c.start for c in cues}) == len(cues) and all(b.start > a.end for a, b in zip(sorted(cues, key=lambda c: c.start),
-                                                                                     sorted(cues, key=lambda c: c.start)[1:], strict=False)):
+    if len({c.start for c in cues}) == len(cues) and all(
+        b.start > a.end
+        for a, b in zip(sorted(cues, key=lambda c: c.start), sorted(cues, key=lambda c: c.start)[1:], strict=False)
+    ):
         assert len(cuts) >= len({round(c.start, 2) for c in cues}) - 1
 
 
@@ -73,7 +80,9 @@ def test_a_change_of_shot_is_a_cut(tmp_path: Path) -> None:
     pictures = [np.roll(scenes[(i >= 75) + (i >= 160)], i // 4, axis=1) for i in range(250)]  # a slow pan within each
     cuts = shot_cuts(write_video(tmp_path / "a.mp4", [i / 25 for i in range(250)], pictures=pictures))
     assert len(cuts) == 2 and all(abs(c - want) <= 0.2 for c, want in zip(cuts, (3.0, 6.4), strict=True))
-    assert shot_cuts(write_video(tmp_path / "still.mp4", [i / 25 for i in range(100)], pictures=[scenes[0]] * 100)) == ()
+    assert (
+        shot_cuts(write_video(tmp_path / "still.mp4", [i / 25 for i in range(100)], pictures=[scenes[0]] * 100)) == ()
+    )
 
 
 def test_the_shots_of_real_videos(real_data: Path) -> None:
@@ -89,7 +98,11 @@ def test_real_subtitles_land_in_the_right_segments(real_data: Path) -> None:
     leaves = cut_item(film, 2.0)
     assert leaves.bounds == (0, 1.5, 3.0, 4.3, 6.166)
     assert [segment_words(film, *leaves.span(i, i + 1)) for i in range(leaves.count)] == [
-        "Hildy! How are you?", "Tell me, is the lord of the universe in?", "Yes, he's in - in a bad humor", "Somebody must've stolen the crown jewels"]
+        "Hildy! How are you?",
+        "Tell me, is the lord of the universe in?",
+        "Yes, he's in - in a bad humor",
+        "Somebody must've stolen the crown jewels",
+    ]
 
 
 def test_what_a_screen_shows_is_part_of_every_segment_that_shows_it() -> None:
@@ -100,4 +113,6 @@ def test_what_a_screen_shows_is_part_of_every_segment_that_shows_it() -> None:
     assert words == ["Hello. On screen: Exhibit A; Room 7.", "Look here. On screen: Exhibit A.", "On screen: The end."]
     assert [p.text.strip() for p in item_pieces(film, leaves)[0]] == ["News.", *words]
     assert region_text(film, leaves, 0, 3).count("Exhibit A") == 1
-    assert segment_words(video(60.0, cues=film.cues), 0, 30) == "Hello.", "nothing is said of a screen that shows no words"
+    assert segment_words(video(60.0, cues=film.cues), 0, 30) == "Hello.", (
+        "nothing is said of a screen that shows no words"
+    )

@@ -28,7 +28,10 @@ def shown_at(stamps: list[float], time: float) -> int:
 def noisy() -> list[np.ndarray]:
     """Numbered frames with noise, so that the file is long enough to be cut in two."""
     rng = np.random.default_rng(1)
-    return [np.clip(numbered(i).astype(int) + rng.integers(-40, 40, (96, 160, 3)), 0, 255).astype(np.uint8) for i in range(len(REGULAR))]
+    return [
+        np.clip(numbered(i).astype(int) + rng.integers(-40, 40, (96, 160, 3)), 0, 255).astype(np.uint8)
+        for i in range(len(REGULAR))
+    ]
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.mov", "a.mkv", "a.ts", "a.webm"])
@@ -72,10 +75,11 @@ def test_rotation_metadata_turns_the_picture(tmp_path: Path, degrees: int, turne
     facts = probe_video(path)
     assert (facts.width, facts.height) == ((96, 160) if turned else (160, 96))
     with av.open(str(path)) as container:
-        said = next(container.decode(container.streams.video[0])).rotation  # degrees counterclockwise, as FFmpeg reads it
+        # degrees counterclockwise, as FFmpeg reads it
+        angle = next(container.decode(container.streams.video[0])).rotation
     frame = read_frames(path, [0.52])[0].image
     assert frame.size == (facts.width, facts.height)
-    assert number_of(frame.rotate(-said, expand=True)) == 13
+    assert number_of(frame.rotate(-angle, expand=True)) == 13
 
 
 def test_wide_pixels_are_made_square_and_frames_scaled_down(tmp_path: Path) -> None:
@@ -133,7 +137,9 @@ def test_missing_durations_are_measured(tmp_path: Path, noisy: list[np.ndarray])
     with av.open(str(pipe)) as container:
         assert not container.duration
     assert probe_video(pipe).duration == pytest.approx(10, abs=0.1)
-    fragments = write_video(tmp_path / "frag.mp4", REGULAR, options={"movflags": "frag_keyframe+empty_moov"}, pictures=noisy)
+    fragments = write_video(
+        tmp_path / "frag.mp4", REGULAR, options={"movflags": "frag_keyframe+empty_moov"}, pictures=noisy
+    )
     assert probe_video(fragments).duration == pytest.approx(10, abs=0.1)
     with av.open(str(tmp_path / "raw.h264"), "w", format="h264") as out:  # no clock at all
         stream = out.add_stream("libx264", rate=25)
@@ -146,7 +152,9 @@ def test_missing_durations_are_measured(tmp_path: Path, noisy: list[np.ndarray])
 
 
 @pytest.mark.parametrize(("name", "options"), [("a.mp4", {"movflags": "faststart"}), ("a.mkv", {}), ("a.ts", {})])
-def test_of_a_file_cut_short_what_decodes_is_used(tmp_path: Path, noisy: list[np.ndarray], name: str, options: dict[str, str]) -> None:
+def test_of_a_file_cut_short_what_decodes_is_used(
+    tmp_path: Path, noisy: list[np.ndarray], name: str, options: dict[str, str]
+) -> None:
     path = write_video(tmp_path / name, REGULAR, options=options, pictures=noisy)
     path.write_bytes(path.read_bytes()[:path.stat().st_size * 6 // 10])
     facts, notes = probe_video(path), []
@@ -191,17 +199,23 @@ def test_a_header_without_its_pictures_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv"])
 def test_embedded_subtitles_are_plain_words(tmp_path: Path, name: str) -> None:
-    said = [(1, 2, r"Hello {\i1}you{\i0}\Nthere"), (5, 6.5, "a, b, c")]
-    cues = embedded_cues(write_video(tmp_path / name, REGULAR, subtitles=said))
+    words = [(1, 2, r"Hello {\i1}you{\i0}\Nthere"), (5, 6.5, "a, b, c")]
+    cues = embedded_cues(write_video(tmp_path / name, REGULAR, subtitles=words))
     assert [(c.start, c.end, c.text) for c in cues] == [(1, 2, "Hello you there"), (5, 6.5, "a, b, c")]
     assert embedded_cues(write_video(tmp_path / "none.mp4", REGULAR[:10])) == ()
 
 
-@pytest.mark.parametrize(("event", "words"), [
-    (rb"0,0,Default,Ada,0,0,0,,{\pos(1,2)}One, {\b1}two{\b0}\hthree\Nfour", "One, two three four"),
-    (rb"0,0,Default,,0,0,0,,{\p1}m 0 0 l 9 9{\p0}seen", "seen"), (rb"0,0,Default,,0,0,0,,{\p1}m 0 0 l 9 9", ""), (b"plain, words", "plain, words"),
-    (b"0,0,Default,,0,0,0,,caf\xe9\x00", "caf\ufffd"), (b"", ""),
-])
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (rb"0,0,Default,Ada,0,0,0,,{\pos(1,2)}One, {\b1}two{\b0}\hthree\Nfour", "One, two three four"),
+        (rb"0,0,Default,,0,0,0,,{\p1}m 0 0 l 9 9{\p0}seen", "seen"),
+        (rb"0,0,Default,,0,0,0,,{\p1}m 0 0 l 9 9", ""),
+        (b"plain, words", "plain, words"),
+        (b"0,0,Default,,0,0,0,,caf\xe9\x00", "caf\ufffd"),
+        (b"", ""),
+    ],
+)
 def test_events_lose_their_markup(event: bytes, words: str) -> None:
     assert plain_words(event) == words
 
@@ -235,13 +249,25 @@ def test_frames_are_given_one_by_one(tmp_path: Path) -> None:
     assert [f.asked for f in frames] == [2, 3]
 
 
-@pytest.mark.parametrize(("name", "stream", "duration", "end"), [
-    ("mdn-interactive-examples/cc0-videos/friday.mp4", 1, 6.166, 6.166), ("torchcodec/nasa_13013.mp4", 3, 13.056, 13.013)])
-def test_real_videos_show_the_frame_that_their_container_says(real_data: Path, name: str, stream: int, duration: float, end: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "stream", "duration", "end"),
+    [
+        ("mdn-interactive-examples/cc0-videos/friday.mp4", 1, 6.166, 6.166),
+        ("torchcodec/nasa_13013.mp4", 3, 13.056, 13.013),
+    ],
+)
+def test_real_videos_show_the_frame_that_their_container_says(
+    real_data: Path, name: str, stream: int, duration: float, end: float
+) -> None:
     path = real_data / "media" / name
     facts = probe_video(path)
-    assert (facts.stream, facts.duration, facts.picture_end) == (stream, pytest.approx(duration, abs=1e-3), pytest.approx(end, abs=1e-3))
-    with av.open(str(path)) as container:  # every frame's own timestamp, by decoding the stream from its start to its end
+    assert (facts.stream, facts.duration, facts.picture_end) == (
+        stream,
+        pytest.approx(duration, abs=1e-3),
+        pytest.approx(end, abs=1e-3),
+    )
+    # every frame's own timestamp, by decoding the stream from its start to its end
+    with av.open(str(path)) as container:
         every = [(f.time, f.to_image()) for f in container.decode(container.streams[stream])]
     stamps = [t for t, _ in every]
     for frame in read_frames(path, [0.3, 1.0, 2.5, 5.0, end - 0.01]):

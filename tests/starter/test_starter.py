@@ -1,4 +1,7 @@
-"""The starter benchmark: its sources keep their format, it renders to the same bytes, and the adapter reads all of it."""
+"""The starter benchmark.
+
+Its sources keep their format, it renders to the same bytes, and the adapter reads all of it.
+"""
 
 from __future__ import annotations
 
@@ -101,10 +104,10 @@ def test_gold_is_a_part_that_something_can_prune(rendered: Rendered) -> None:
     for a in sink.annotations:
         item = sink.items[a.item_id]
         leaves = cut_item(item)
-        found = gold_fragments(item, leaves, a)
-        assert len(found) > 0
+        spans = gold_fragments(item, leaves, a)
+        assert len(spans) > 0
         if item.modality in shares:
-            shares[item.modality].append(len(found) / leaves.count)
+            shares[item.modality].append(len(spans) / leaves.count)
     for modality, seen in shares.items():
         assert sum(seen) / len(seen) < 0.6, modality
 
@@ -166,12 +169,16 @@ def test_no_slide_cuts_or_crowds_its_words(themes: list[Theme]) -> None:
     for item in lessons(themes):
         for scene in item.scenes:
             for bullet in scene.bullets:
-                assert all(font(11).getlength(x) <= videos.WIDTH - 2 * videos.MARGIN - 22 for x in wrap(bullet, 402, 11))
+                assert all(
+                    font(11).getlength(x) <= videos.WIDTH - 2 * videos.MARGIN - 22 for x in wrap(bullet, 402, 11)
+                )
         size, lines = fit(item.title, videos.WIDTH - 2 * videos.MARGIN - 50, 16, range(12, 7, -1), spacing=1.2)
         assert len(lines) == 1 and size >= 10
 
 
-def test_native_folder_is_written_once_and_reads_like_the_adapter(tmp_path: Path, rendered: Rendered, themes: list[Theme]) -> None:
+def test_native_folder_is_written_once_and_reads_like_the_adapter(
+    tmp_path: Path, rendered: Rendered, themes: list[Theme]
+) -> None:
     source = tmp_path / "source"
     source.mkdir()
     small(source)
@@ -204,41 +211,61 @@ def small(folder: Path, **changes: object) -> Path:
     """A theme of a text and a table, with changed records; returns its file."""
     records = {
         "text": {"id": "mini-text-a", "modality": "text", "title": "A", "text": TEXT},
-        "table": {"id": "mini-table-b", "modality": "table", "title": "B", "header": ["x", "y"], "rows": [["1", "2"]] * 6},
-        "question": {"id": "mini-q-001", "question": "How many?", "answers": ["two"], "type": "table_text",
-                     "gold": [{"item": "mini-text-a", "quote": "It has two."}, {"item": "mini-table-b", "rows": [5]}]},
+        "table": {
+            "id": "mini-table-b",
+            "modality": "table",
+            "title": "B",
+            "header": ["x", "y"],
+            "rows": [["1", "2"]] * 6,
+        },
+        "question": {
+            "id": "mini-q-001",
+            "question": "How many?",
+            "answers": ["two"],
+            "type": "table_text",
+            "gold": [{"item": "mini-text-a", "quote": "It has two."}, {"item": "mini-table-b", "rows": [5]}],
+        },
     }
     for name, change in changes.items():
         records[name] = {**records[name], **change}
     path = folder / "mini.yaml"
-    path.write_text(json.dumps({"theme": "mini", "items": [records["text"], records["table"]], "questions": [records["question"]]}))
+    path.write_text(
+        json.dumps({"theme": "mini", "items": [records["text"], records["table"]], "questions": [records["question"]]})
+    )
     return path
 
 
-@pytest.mark.parametrize(("changes", "name", "reason"), [
-    ({"text": {"text": "Short."}}, "mini-text-a", "5 to 12 sentences"),
-    ({"text": {"titel": "A"}}, "mini-text-a", "titel"),
-    ({"text": {"modality": "audio"}}, "mini-text-a", "audio"),
-    ({"table": {"rows": [["1"]] * 6}}, "mini-table-b", "row 0 has 1 cells"),
-    ({"table": {"rows": [["1", 2]] * 6}}, "mini-table-b", "string"),
-    ({"table": {"rows": [["1", "2"]] * 5}}, "mini-table-b", "at least 6"),
-    ({"question": {"answers": []}}, "mini-q-001", "answers"),
-    ({"question": {"answers": [2]}}, "mini-q-001", "string"),
-    ({"question": {"type": "hard"}}, "mini-q-001", "type"),
-    ({"question": {"gold": [{"item": "mini-text-x"}]}}, "mini-q-001", "no such item"),
-    ({"question": {"gold": [{"item": "mini-text-a", "quote": "It has three."}]}}, "mini-q-001", "exactly once"),
-    ({"question": {"gold": [{"item": "mini-text-a", "rows": [0]}]}}, "mini-q-001", "quote or quotes is expected"),
-    ({"question": {"gold": [{"item": "mini-table-b", "rows": [6]}]}}, "mini-q-001", "row 6"),
-    ({"question": {"gold": [{"item": "mini-table-b", "rows": [0]}]}}, "mini-text-a", "no question"),
-])
-def test_a_fault_names_file_record_and_reason(tmp_path: Path, changes: dict[str, object], name: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "name", "reason"),
+    [
+        ({"text": {"text": "Short."}}, "mini-text-a", "5 to 12 sentences"),
+        ({"text": {"titel": "A"}}, "mini-text-a", "titel"),
+        ({"text": {"modality": "audio"}}, "mini-text-a", "audio"),
+        ({"table": {"rows": [["1"]] * 6}}, "mini-table-b", "row 0 has 1 cells"),
+        ({"table": {"rows": [["1", 2]] * 6}}, "mini-table-b", "string"),
+        ({"table": {"rows": [["1", "2"]] * 5}}, "mini-table-b", "at least 6"),
+        ({"question": {"answers": []}}, "mini-q-001", "answers"),
+        ({"question": {"answers": [2]}}, "mini-q-001", "string"),
+        ({"question": {"type": "hard"}}, "mini-q-001", "type"),
+        ({"question": {"gold": [{"item": "mini-text-x"}]}}, "mini-q-001", "no such item"),
+        ({"question": {"gold": [{"item": "mini-text-a", "quote": "It has three."}]}}, "mini-q-001", "exactly once"),
+        ({"question": {"gold": [{"item": "mini-text-a", "rows": [0]}]}}, "mini-q-001", "quote or quotes is expected"),
+        ({"question": {"gold": [{"item": "mini-table-b", "rows": [6]}]}}, "mini-q-001", "row 6"),
+        ({"question": {"gold": [{"item": "mini-table-b", "rows": [0]}]}}, "mini-text-a", "no question"),
+    ],
+)
+def test_a_fault_names_file_record_and_reason(
+    tmp_path: Path, changes: dict[str, object], name: str, reason: str
+) -> None:
     path = small(tmp_path, **changes)
     with pytest.raises(DataError, match=reason) as caught:
         load_theme(path)
     assert str(path) in str(caught.value) and name in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "theme: mini", "items: [1, 2", "theme: other\nitems: []\nquestions: []", "\x00"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "theme: mini", "items: [1, 2", "theme: other\nitems: []\nquestions: []", "\x00"]
+)
 def test_a_broken_file_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "mini.yaml").write_text(content)
     with pytest.raises(DataError, match=r"mini\.yaml"):

@@ -6,17 +6,9 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canopy.importing.blocks import (
-    MAX_CHARS,
-    MAX_ROWS,
-    Document,
-    Heading,
-    Paragraph,
-    TableBlock,
-    clean,
-    compose,
-    cut_text,
-)
+from canopy.importing.blocks import Document, Heading, Paragraph, TableBlock, clean
+from canopy.importing.composing import MAX_CHARS, MAX_ROWS, compose
+from canopy.importing.cutting import cut_text
 
 
 def items(*blocks, title="", name="the file"):
@@ -24,10 +16,20 @@ def items(*blocks, title="", name="the file"):
 
 
 def test_headings_become_title_and_section():
-    made = items(Heading(1, "Handbook"), Paragraph("Welcome."), Heading(2, "Leave"), Heading(3, "Parental"), Paragraph("Six months."),
-                 Heading(2, "Pay"), Paragraph("Monthly."))
-    assert [(m["title"], m["section"], m["text"]) for m in made] == [
-        ("Handbook", "", "Welcome."), ("Handbook: Leave > Parental", "Leave > Parental", "Six months."), ("Handbook: Pay", "Pay", "Monthly.")]
+    records = items(
+        Heading(1, "Handbook"),
+        Paragraph("Welcome."),
+        Heading(2, "Leave"),
+        Heading(3, "Parental"),
+        Paragraph("Six months."),
+        Heading(2, "Pay"),
+        Paragraph("Monthly."),
+    )
+    assert [(m["title"], m["section"], m["text"]) for m in records] == [
+        ("Handbook", "", "Welcome."),
+        ("Handbook: Leave > Parental", "Leave > Parental", "Six months."),
+        ("Handbook: Pay", "Pay", "Monthly."),
+    ]
 
 
 def test_without_a_title_the_files_name_stands_in():
@@ -36,21 +38,30 @@ def test_without_a_title_the_files_name_stands_in():
 
 
 def test_a_heading_with_nothing_below_it_is_an_item():
-    made = items(Heading(1, "Agenda"), Heading(2, "Opening"), Heading(2, "Budget"), Paragraph("Three points."), Heading(2, "Any other business"))
-    assert [m["text"] for m in made] == ["Opening", "Three points.", "Any other business"]
+    records = items(
+        Heading(1, "Agenda"),
+        Heading(2, "Opening"),
+        Heading(2, "Budget"),
+        Paragraph("Three points."),
+        Heading(2, "Any other business"),
+    )
+    assert [m["text"] for m in records] == ["Opening", "Three points.", "Any other business"]
     assert items(Heading(1, "Only this"))[0]["text"] == "Only this"
 
 
 def test_paragraphs_of_one_heading_share_items_of_about_equal_length():
-    made = items(*(Paragraph(f"Paragraph {n} " + "word " * 60) for n in range(10)))
-    sizes = [len(m["text"]) for m in made]
+    records = items(*(Paragraph(f"Paragraph {n} " + "word " * 60) for n in range(10)))
+    sizes = [len(m["text"]) for m in records]
     assert max(sizes) <= MAX_CHARS and len(sizes) == 2 and min(sizes) > max(sizes) / 2
 
 
 def test_a_long_table_comes_in_parts_that_say_which():
-    made = items(TableBlock(("n",), ((str(n),) for n in range(MAX_ROWS + 3)), "Numbers"))
-    assert [(len(m["rows"]), m["section"]) for m in made] == [(MAX_ROWS, f"Numbers > rows 1-{MAX_ROWS}"), (3, f"Numbers > rows {MAX_ROWS + 1}-{MAX_ROWS + 3}")]
-    assert all(m["header"] == ["n"] for m in made)
+    records = items(TableBlock(("n",), ((str(n),) for n in range(MAX_ROWS + 3)), "Numbers"))
+    assert [(len(m["rows"]), m["section"]) for m in records] == [
+        (MAX_ROWS, f"Numbers > rows 1-{MAX_ROWS}"),
+        (3, f"Numbers > rows {MAX_ROWS + 1}-{MAX_ROWS + 3}"),
+    ]
+    assert all(m["header"] == ["n"] for m in records)
 
 
 @settings(max_examples=60, deadline=None)
@@ -70,10 +81,13 @@ BLOCK = st.one_of(
 @settings(max_examples=100, deadline=None)
 @given(st.lists(BLOCK, max_size=12))
 def test_no_word_is_lost(blocks):
-    said = " ".join(" ".join([m["title"], m["section"], m.get("text", ""), *(c for r in m.get("rows", []) for c in r)]) for m in items(*blocks))
+    words = " ".join(
+        " ".join([m["title"], m["section"], m.get("text", ""), *(c for r in m.get("rows", []) for c in r)])
+        for m in items(*blocks)
+    )
     for b in blocks:
         for word in (b.text.split() if not isinstance(b, TableBlock) else b.rows[0]):
-            assert word in said
+            assert word in words
 
 
 def test_cleaning_takes_what_does_not_show():
@@ -81,5 +95,9 @@ def test_cleaning_takes_what_does_not_show():
 
 
 def test_cutting_is_by_sentences():
-    parts = cut_text(" ".join(f"This is sentence number {n}." for n in range(200)))
-    assert len(parts) > 1 and all(p.startswith("This") and p.endswith(".") for p in parts) and all(a != b for a, b in pairwise(parts))
+    parts = cut_text(" ".join(f"This is sentence number {n}." for n in range(200)), MAX_CHARS)
+    assert (
+        len(parts) > 1
+        and all(p.startswith("This") and p.endswith(".") for p in parts)
+        and all(a != b for a, b in pairwise(parts))
+    )
