@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from canopy.config import Evaluation as Settings
 from canopy.evaluation.cases import Cases, Words
-from canopy.evaluation.measures import GOLD, TUNED, WHOLE, any_level, flat_leaf
 from canopy.evaluation.metrics import (
     answers_kept,
     best_alternative,
@@ -20,6 +19,7 @@ from canopy.evaluation.metrics import (
     kept_tokens,
     level_rows,
 )
+from canopy.evaluation.systems import GOLD, TUNED, WHOLE, any_level, flat_leaf
 from canopy.selection.any_level import select_any_level
 from canopy.selection.flat import select_leaves
 from canopy.selection.layout import fragments_kept

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from canopy.evaluation.measures import DEPTH_QUANTILES
 from canopy.selection.layout import Layout
+
+
+DEPTH_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,57 +1,127 @@
-"""One item as HTML with its gold marked, by modality; what is left out of a long item is said where it was."""
+"""What the page of examples shows of one item, by modality: its gold, and notes of what is left out of a long item."""
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TypeVar
 
-from canopy.errors import MediaError
 from canopy.hierarchy.leaves import Leaves
 from canopy.items import Cue, Item
+from canopy.pages import plural
 
-_UNITS = {"text": "sentence", "table": "row", "video": "segment", "image": "image"}
-_ALL, _AROUND, _FIRST = {"text": 40, "table": 24, "video": 12}, 2, 2  # up to so many fragments all are shown; else the first and those around gold
-_LONGEST, _EDGE, _COLUMNS, _BLOCKS = 1_200, 300, 40, 600
-_THUMBNAIL = (360, 360)
+UNITS = {"text": "sentence", "table": "row", "video": "segment", "image": "image"}
+# Up to so many fragments all are shown; otherwise the first ones and those around gold.
+_ALL = {"text": 40, "table": 24, "video": 12}
+_AROUND, _FIRST = 2, 2
+_LONGEST, _EDGE = 1_200, 300  # characters of a text, and of each of its ends if it is longer
+_COLUMNS, _BLOCKS = 40, 600
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """So many units that are left out."""
+
+    count: int
+    noun: str
+
+    @property
+    def unit(self) -> str:
+        """What is left out, in the plural unless it is one."""
+        return plural(self.count, self.noun)
+
+
+Words = tuple["str | Gap", ...]  # a text, or the two ends of a long one around a gap
+_Shown = TypeVar("_Shown")
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """An item, its fragments, which of them are gold, the annotated spans in its own unit, and how text is escaped."""
+    """An item, its fragments, which of them are gold, and the annotated spans in its own unit."""
 
     item: Item
     leaves: Leaves
     gold: frozenset[int]
     spans: tuple[tuple[float, float], ...]
-    escape: Callable[[str], str]
 
     def unit(self, count: int) -> str:
-        """What a fragment is called."""
-        return _UNITS[self.item.modality] + ("s" if count != 1 else "")
-
-    def words(self, text: str) -> str:
-        """A text escaped; the middle of a long one is left out, with a note of how much."""
-        if len(text) <= _LONGEST:
-            return self.escape(text)
-        return f"{self.escape(text[:_EDGE])} {_gap(len(text) - 2 * _EDGE, 'character')} {self.escape(text[-_EDGE:])}"
+        """What fragments are called."""
+        return plural(count, UNITS[self.item.modality])
 
 
-def _gap(count: int, unit: str) -> str:
-    return f'<span class="gap">[{count:,} {unit}{"s" if count != 1 else ""} left out]</span>'
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence: whether it is gold, and its parts, each with whether its characters were annotated."""
+
+    gold: bool
+    parts: tuple[tuple[bool, Words], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row: its number from 0 without the header, whether it is gold, and its cells."""
+
+    number: int
+    gold: bool
+    cells: tuple[Words, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedTable:
+    """A table's rows under its column names; ``more`` columns are left out."""
+
+    header: tuple[Words, ...]
+    rows: tuple[TableRow | Gap, ...]
+    more: Gap | None
+
+    @property
+    def width(self) -> int:
+        """Columns of the page's table."""
+        return len(self.header) + 1 + (self.more is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of a timeline, in percent of its length."""
+
+    left: float
+    width: float
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment: its time, whether it is gold, and what is said and read in it; empty if nothing is."""
+
+    time: str
+    gold: bool
+    said: Words
+    read: Words
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedVideo:
+    """A timeline of the segments with the annotated times under it, then the words in gold segments and beside them."""
+
+    caption: Words
+    count: int
+    gold: int
+    end: str
+    blocks: tuple[Block, ...]
+    times: tuple[Block, ...]
+    annotated: str
+    segments: tuple[Segment | Gap, ...]
 
 
 def window(count: int, gold: Iterable[int], all_up_to: int) -> list[tuple[int, int]]:
-    """Ranges ``[lo, hi)`` of fragments to show: all of a short item; else the first ones and those around gold."""
+    """Ranges ``[lo, hi)`` of fragments to show: all of a short item; otherwise the first ones and those around gold."""
     if count <= all_up_to:
         return [(0, count)]
-    wanted = set(range(min(_FIRST, count)))
+    numbers = set(range(min(_FIRST, count)))
     for g in gold:
-        wanted.update(range(max(0, g - _AROUND), min(count, g + _AROUND + 1)))
+        numbers.update(range(max(0, g - _AROUND), min(count, g + _AROUND + 1)))
     ranges: list[tuple[int, int]] = []
-    for i in sorted(wanted):
+    for i in sorted(numbers):
         if ranges and ranges[-1][1] == i:
             ranges[-1] = (ranges[-1][0], i + 1)
         else:
@@ -59,48 +129,53 @@ def window(count: int, gold: Iterable[int], all_up_to: int) -> list[tuple[int, i
     return ranges
 
 
-def _windowed(m: Marked, show: Callable[[int], str], gap: Callable[[str], str]) -> str:
+def cut_words(text: str) -> Words:
+    """A text; the middle of a long one is left out, with a note of how much."""
+    if len(text) <= _LONGEST:
+        return (text,)
+    return text[:_EDGE], Gap(len(text) - 2 * _EDGE, "character"), text[-_EDGE:]
+
+
+def _windowed(m: Marked, show: Callable[[int], _Shown]) -> tuple[_Shown | Gap, ...]:
     """Fragments of the item's window, with a gap for each stretch between."""
-    out, at, unit, count = [], 0, _UNITS[m.item.modality], m.leaves.count
+    parts: list[_Shown | Gap] = []
+    position, unit, count, most = 0, UNITS[m.item.modality], m.leaves.count, _ALL[m.item.modality]
     # An item that is gold from end to end is shown by its beginning: there is nothing to look for in it.
-    gold = m.gold if len(m.gold) < count or count <= _ALL[m.item.modality] else frozenset(range(_ALL[m.item.modality]))
-    for lo, hi in window(count, gold, _ALL[m.item.modality]):
-        out += [gap(_gap(lo - at, unit))] if lo > at else []
-        out += map(show, range(lo, hi))
-        at = hi
-    return "".join([*out, gap(_gap(count - at, unit))] if at < count else out)
+    gold = m.gold if len(m.gold) < count or count <= most else frozenset(range(most))
+    for lo, hi in window(count, gold, most):
+        if lo > position:
+            parts.append(Gap(lo - position, unit))
+        parts += map(show, range(lo, hi))
+        position = hi
+    return (*parts, Gap(count - position, unit)) if position < count else tuple(parts)
 
 
-def mark_text(m: Marked) -> str:
-    """Sentences, gold ones shaded, and in them the annotated characters underlined."""
-    def show(i: int) -> str:
+def mark_text(m: Marked) -> tuple[Sentence | Gap, ...]:
+    """Sentences, and in the gold ones the annotated characters."""
+    def show(i: int) -> Sentence:
         lo, hi = (int(x) for x in m.leaves.span(i, i + 1))
         cuts = sorted({lo, hi, *(int(min(max(x, lo), hi)) for s in m.spans for x in s)})
         parts = []
         for a, b in zip(cuts, cuts[1:], strict=False):
             inside = any(s <= a and b <= e for s, e in m.spans)
-            parts.append(f"<mark>{m.words(m.item.text[a:b])}</mark>" if inside and i in m.gold else m.words(m.item.text[a:b]))
-        return f'<span class="fragment{" gold" if i in m.gold else ""}">{"".join(parts)}</span>'
+            parts.append((inside and i in m.gold, cut_words(m.item.text[a:b])))
+        return Sentence(i in m.gold, tuple(parts))
 
-    return f'<div class="text" dir="auto">{_windowed(m, show, lambda g: f" {g} ")}</div>'
+    return _windowed(m, show)
 
 
-def mark_table(m: Marked) -> str:
-    """The rows under their column names, gold ones shaded; numbers count from 0, the header left out."""
+def mark_table(m: Marked) -> MarkedTable:
+    """The rows under their column names."""
     width = max([len(m.item.header), *(len(r) for r in m.item.rows)], default=0)
     columns, more = min(width, _COLUMNS), width - _COLUMNS
 
-    def cells(row: Sequence[str], tag: str) -> str:
-        filled = [*row, *[""] * (columns - len(row))][:columns]
-        return "".join(f'<{tag} dir="auto">{m.words(c)}</{tag}>' for c in filled) + (f"<{tag}>{_gap(more, 'column')}</{tag}>" if more > 0 else "")
+    def cells(row: Sequence[str]) -> tuple[Words, ...]:
+        return tuple(map(cut_words, [*row, *[""] * (columns - len(row))][:columns]))
 
-    def show(i: int) -> str:
-        row = m.item.rows[i] if i < len(m.item.rows) else ()
-        return f'<tr{" class=gold" if i in m.gold else ""}><td class="n">{i}</td>{cells(row, "td")}</tr>'
+    def show(i: int) -> TableRow:
+        return TableRow(i, i in m.gold, cells(m.item.rows[i] if i < len(m.item.rows) else ()))
 
-    body = _windowed(m, show, lambda g: f'<tr><td colspan="{columns + 1 + (more > 0)}">{g}</td></tr>')
-    return (f'<div class="scroll" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th>row</th>{cells(m.item.header, "th")}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>")
+    return MarkedTable(cells(m.item.header), _windowed(m, show), Gap(more, "column") if more > 0 else None)
 
 
 def clock(seconds: float) -> str:
@@ -114,60 +189,33 @@ def clock_span(start: float, end: float) -> str:
     """A span of time; one inside a single second with tenths, an instant as one time."""
     if end <= start:
         return clock(start)
-    return f"{clock(start)}–{clock(end)}" if clock(start) != clock(end) else f"{clock(start)}.{int(start % 1 * 10)}–{clock(end)}.{int(end % 1 * 10)}"
+    if clock(start) != clock(end):
+        return f"{clock(start)}–{clock(end)}"
+    return f"{clock(start)}.{int(start % 1 * 10)}–{clock(end)}.{int(end % 1 * 10)}"
 
 
-def mark_video(m: Marked) -> str:
-    """A timeline of the segments with the annotated times under it, then what is said and read in gold segments and beside them."""
+def mark_video(m: Marked) -> MarkedVideo:
+    """The timeline and the words. Of a video with very many segments the timeline shows the gold ones alone."""
     end = m.leaves.bounds[-1] or 1.0
-    crowded = m.leaves.count > _BLOCKS
-    blocks = "".join(_block(m.leaves.span(i, i + 1), end, "segment gold" if i in m.gold else "segment") for i in range(m.leaves.count)
-                     if i in m.gold or not crowded)
-    times = "".join(_block(s, end, "time") for s in m.spans)
-    named = ", ".join(clock_span(a, b) for a, b in m.spans)
+    count = m.leaves.count
+    numbers = [i for i in range(count) if i in m.gold or count <= _BLOCKS]
+    blocks = tuple(_block(m.leaves.span(i, i + 1), end, "segment gold" if i in m.gold else "segment") for i in numbers)
+    times = tuple(_block(s, end, "time") for s in m.spans)
+    annotated = ", ".join(clock_span(a, b) for a, b in m.spans)
 
-    def show(i: int) -> str:
+    def show(i: int) -> Segment:
         a, b = m.leaves.span(i, i + 1)
-        said, read = (" ".join(c.text for c in _between(cues, a, b)) for cues in (m.item.cues, m.item.screen))
-        words = (f'<span dir="auto">{m.words(said)}</span>' if said.strip() else '<span class="none">nothing said</span>') + (
-            f'<br><span class="note">on screen:</span> <span dir="auto">{m.words(read)}</span>' if read.strip() else "")
-        return f'<tr{" class=gold" if i in m.gold else ""}><td class="n">{clock(a)}–{clock(b)}</td><td>{words}</td></tr>'
+        said, read = (_words_between(cues, a, b) for cues in (m.item.cues, m.item.screen))
+        return Segment(f"{clock(a)}–{clock(b)}", i in m.gold, said, read)
 
-    caption = f'<p dir="auto">{m.words(m.item.caption)}</p>' if m.item.caption.strip() else ""
-    return (f'{caption}<div class="timeline" role="img" aria-label="{m.leaves.count} segments of {clock(end)}, {len(m.gold)} of them gold">'
-            f'<div class="track">{blocks}</div><div class="track times">{times}</div></div><p class="note">0:00 to {clock(end)}'
-            + (f"; annotated: {named}" if named else "") + "</p>"
-            f'<div class="scroll" tabindex="0" role="region" aria-label="Segments"><table class="segments"><tbody>'
-            f"{_windowed(m, show, lambda g: f'<tr><td colspan=2>{g}</td></tr>')}</tbody></table></div>")
+    caption = cut_words(m.item.caption) if m.item.caption.strip() else ()
+    return MarkedVideo(caption, count, len(m.gold), clock(end), blocks, times, annotated, _windowed(m, show))
 
 
-def _block(span: tuple[float, float], end: float, kind: str) -> str:
-    left, width = 100 * span[0] / end, 100 * (span[1] - span[0]) / end
-    return f'<i class="{kind}" style="left:{left:.3f}%;width:{width:.3f}%"></i>'
+def _block(span: tuple[float, float], end: float, kind: str) -> Block:
+    return Block(100 * span[0] / end, 100 * (span[1] - span[0]) / end, kind)
 
 
-def _between(cues: Sequence[Cue], start: float, end: float) -> list[Cue]:
-    return [c for c in cues if start <= c.start < end]
-
-
-def mark_image(m: Marked, media: Sequence[Path]) -> str:
-    """A small copy of the image where its file is there, and its words."""
-    words = "".join(f"<dt>{k}</dt><dd dir=auto>{m.words(v)}</dd>" for k, v in (("caption", m.item.caption), ("words read off it", m.item.words)) if v.strip())
-    return f'<div class="image gold">{thumbnail(m, media)}<dl>{words or "<dd class=none>no caption, no words</dd>"}</dl></div>'
-
-
-def thumbnail(m: Marked, media: Sequence[Path]) -> str:
-    """The image as a small JPEG inside the page, or why there is none."""
-    path = next((p for folder in media if m.item.media and (p := folder / m.item.media).is_file() and p.resolve().is_relative_to(folder.resolve())), None)
-    if path is None:
-        return '<p class="none">its file is not there</p>'
-    from canopy.media.images import open_image
-
-    try:
-        image = open_image(path)
-    except MediaError as e:
-        return f'<p class="none">its file cannot be shown: {m.escape(str(e).replace(str(path), path.name))}</p>'
-    image.thumbnail(_THUMBNAIL)
-    held = io.BytesIO()
-    image.save(held, "JPEG", quality=82)
-    return f'<img alt="" width="{image.width}" height="{image.height}" src="data:image/jpeg;base64,{base64.b64encode(held.getvalue()).decode()}">'
+def _words_between(cues: Sequence[Cue], start: float, end: float) -> Words:
+    text = " ".join(c.text for c in cues if start <= c.start < end)
+    return cut_words(text) if text.strip() else ()

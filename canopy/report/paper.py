@@ -1,4 +1,4 @@
-"""The paper's own figures, as data: what it published, where, and for which benchmark and system; printed beside ours, never as ours.
+"""The paper's own figures, as data: what it published, where, and for which benchmark and system.
 
 CANOPY, arXiv 2610.00923. Values are what the paper states; nothing here is computed. The numbers of tables and figures are those under which the paper
 treats a subject; under which one a figure of its running text belongs is our reading, and one that belongs to none has no number.
@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from canopy.report.tables import Column, Table
 
 SOURCE = "CANOPY, arXiv 2610.00923"
 READER = "Qwen3-VL-8B"
@@ -51,7 +48,7 @@ class Claim:
     says: str
 
 
-_MAIN: dict[str, tuple[tuple[float, ...], ...]] = {
+MAIN: dict[str, tuple[tuple[float, ...], ...]] = {
     # EM and F1 on NQ, HotpotQA, OTT-QA, MMQA; accuracy on LVBench; the mean of EM and accuracy.
     "no-retrieval": ((17.5, 29.0), (23.3, 31.4), (7.5, 11.9), (23.1, 27.1), (30.4,), (20.4,)),
     "vanilla": ((38.2, 52.6), (38.9, 49.7), (12.9, 17.5), (40.1, 45.9), (34.4,), (32.9,)),
@@ -65,7 +62,7 @@ _TOKENS = {"NQ": 1512, "HotpotQA": 1816, "OTT-QA": 2796, "MMQA": 2123, "LVBench"
 
 
 def _main() -> Iterable[Published]:
-    for system, row in _MAIN.items():
+    for system, row in MAIN.items():
         for benchmark, values in zip((*BENCHMARKS, MEAN), row, strict=True):
             for measure, value in zip(("em", "f1") if len(values) == 2 else ("accuracy",), values, strict=True):
                 yield Published("Table 1", benchmark, system, measure, round(value / 100, 4))
@@ -133,31 +130,3 @@ def find_published(places: Sequence[str], benchmark: str, system: str) -> Mappin
     """The paper's figures of a system on a benchmark, by measure; empty where it published none."""
     return {p.measure: p.value for p in PUBLISHED if p.place in places and p.benchmark == benchmark and p.system == system}
 
-
-def claims_table(*places: str) -> Table:
-    """What the paper says at the given tables and figures, in words."""
-    rows = [{"place": c.place or "in its text", "what": c.what, "paper": c.says} for c in CLAIMS if c.place in places]
-    return Table(f"paper-{'-'.join(p.lower().replace(' ', '') for p in places) or 'text'}", "The paper says", [
-        Column("place", "where"), Column("what", "what"), Column("paper", "the paper")], rows)
-
-
-def main_table() -> Table:
-    """The paper's main table."""
-    columns = [Column("system", "system")]
-    for b in BENCHMARKS:
-        columns += [Column(f"{b}_{m}", f"{b} {'accuracy' if m == 'accuracy' else m.upper()}", "percent") for m in (("accuracy",) if b == "LVBench" else ("em", "f1"))]
-    rows: list[dict[str, Any]] = []
-    for system in _MAIN:
-        row: dict[str, Any] = {"system": system, MEAN: find_published(("Table 1",), MEAN, system)["accuracy"]}
-        for b in BENCHMARKS:
-            row |= {f"{b}_{m}": v for m, v in find_published(("Table 1",), b, system).items()}
-        rows.append(row)
-    return Table("paper-main", f"The paper's Table 1 ({READER} as reader, unified corpus)", [*columns, Column(MEAN, "mean of EM and accuracy", "percent")], rows)
-
-
-def all_claims_table() -> Table:
-    """Everything the paper says in words, in the order of its tables and figures."""
-    table = claims_table(*TITLES, "")
-    order = [*TITLES, ""]
-    table.rows.sort(key=lambda r: order.index("" if r["place"] == "in its text" else r["place"]))
-    return Table("paper-claims", "What else the paper published", table.columns, table.rows)

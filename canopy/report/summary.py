@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from canopy.config import CORPUS_SCOPES
-from canopy.evaluation.measures import MEASURES, Comparison
-from canopy.report.answer_sections import main_systems
-from canopy.report.answer_tables import CANOPY, LOOKAHEAD, VANILLA, label_of
-from canopy.report.answered import Name, View
-from canopy.report.option_tables import winners
-from canopy.report.render import show, show_interval, to_html, to_markdown, verdict
-from canopy.report.sections import Section, bullets, paragraphs
-from canopy.report.tables import Column, Results, Table
+from canopy.evaluation.comparison import Comparison
+from canopy.report.choices import main_systems
+from canopy.report.groups import CANOPY, LOOKAHEAD, VANILLA, Group, Name, View
+from canopy.report.model import Block, Bullets, Column, Kind, Paragraph, Row, Section, Table, Tabular, Tile, Tiles
+from canopy.report.results import Results
+from canopy.report.tables.options import winners
+from canopy.report.values import judged, show, show_interval, verdict_of
 from canopy.scoring.bootstrap import Interval
+from canopy.scoring.measure import EVALUATION, label_of, measures_of
 
 _TILES = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
 
@@ -29,86 +27,97 @@ class Summary:
     section: Section
 
 
-def summarise(results: Sequence[Results], compared: Mapping[str, Mapping[str, Comparison]], views: Sequence[View]) -> Summary:
+def summarise(results: Sequence[Results], comparisons: Mapping[str, Mapping[str, Comparison]], views: Sequence[View]) -> Summary:
     """What came out, of the encoder and of the answers of the first reader over its first corpus."""
-    view = views[0] if views else None
-    sentences = _answers(view) if view else []
-    glance = _glance(view) if view else None
-    page, text = ("\n".join(pair) for pair in zip(paragraphs(sentences[0]), bullets(sentences[1:]), strict=True)) if sentences else ("", "")
-    if view is not None and glance is not None and glance.rows:
-        page += to_html(glance)
-        text += "\n" + to_markdown(glance)
-    page += "".join(_tiles(r, compared[r.name]) for r in results)
-    return Summary(_lead(results, compared), Section("summary", "Summary", page or "<p>Nothing was measured.</p>", text, tables=(glance,) if glance is not None and glance.rows else ()))
+    blocks: list[Block] = []
+    if views:
+        view = views[0]
+        blocks += [Paragraph(_answers_lead(view)), Bullets(tuple(_answer_sentences(view)))]
+        glance = _glance_table(view)
+        if glance.rows:
+            blocks.append(Tabular(glance))
+    blocks += [_tiles(r, comparisons[r.name]) for r in results]
+    section = Section("summary", "Summary", tuple(blocks) or (Paragraph("Nothing was measured."),))
+    return Summary(_lead(results, comparisons), section)
 
 
-def _lead(results: Sequence[Results], compared: Mapping[str, Mapping[str, Comparison]]) -> str:
-    told = []
+def _lead(results: Sequence[Results], comparisons: Mapping[str, Mapping[str, Comparison]]) -> str:
+    sentences = []
     for r in results:
-        c = compared[r.name].get("decision_accuracy")
+        c = comparisons[r.name].get("decision_accuracy")
         if c is None:
-            told.append(f"{r.name}: no decision could be measured.")
+            sentences.append(f"{r.name}: no decision could be measured.")
             continue
         d = c.difference
-        certain = "" if d.low > 0 or d.high < 0 else ", which the sample cannot tell from zero"
-        told.append(f"{r.name}: tuning moves decision accuracy from {show(c.before, 'percent')} ({c.baseline}) to "
-                    f"{show(c.after.estimate, 'percent')}, {show(d.estimate, 'points')} points {show_interval(d, 'points')}{certain}.")
-    return " ".join(told) or "Nothing was measured."
+        doubt = "" if d.low > 0 or d.high < 0 else ", which the sample cannot tell from zero"
+        sentences.append(
+            f"{r.name}: tuning moves decision accuracy from {show(c.before, 'percent')} ({c.baseline}) to "
+            f"{show(c.after.estimate, 'percent')}, {show(d.estimate, 'points')} points {show_interval(d, 'points')}{doubt}.")
+    return " ".join(sentences) or "Nothing was measured."
 
 
-def _tiles(r: Results, compared: Mapping[str, Comparison]) -> str:
+def _tiles(r: Results, comparisons: Mapping[str, Comparison]) -> Tiles:
+    measures = measures_of(EVALUATION)
     tiles = []
-    for key in _TILES:
-        if key not in compared:
-            continue
-        c, m = compared[key], MEASURES[key]
-        good = c.difference.estimate > 0 if m.higher_is_better else c.difference.estimate < 0
-        tiles.append(
-            f'<div class="tile"><div class="what">{html.escape(m.label)}</div><div class="value"><span class="from">{show(c.before, "percent")} →</span> '
-            f'{show(c.after.estimate, "percent")}</div><div class="by"><span class="{verdict(c.difference, good)}">'
-            f'{show(c.difference.estimate, "points")}</span> {show_interval(c.difference, "points")} points against {html.escape(c.baseline)}</div></div>')
-    return f"<h3>{html.escape(r.name)}: f0 → f_theta, gold items given</h3><div class=\"tiles\">{''.join(tiles)}</div>"
+    for key in (k for k in _TILES if k in comparisons):
+        c, d = comparisons[key], comparisons[key].difference
+        good = d.estimate > 0 if measures[key].higher_is_better else d.estimate < 0
+        tiles.append(Tile(
+            measures[key].label, show(c.before, "percent"), show(c.after.estimate, "percent"), show(d.estimate, "points"),
+            show_interval(d, "points"), verdict_of(d, good), c.baseline))
+    return Tiles(f"{r.name}: f0 → f_theta, gold items given", tuple(tiles))
 
 
-def _told(i: Interval, kind: str) -> str:
-    return f"{show(i.estimate, kind)} {show_interval(i, kind)}".strip()
+def _with_interval(interval: Interval, kind: Kind) -> str:
+    return f"{show(interval.estimate, kind)} {show_interval(interval, kind)}".strip()
 
 
-def _answers(view: View) -> list[str]:
-    """A sentence a benchmark on CANOPY against whole items, and one on the options that win."""
-    told = [f"Answers over the {CORPUS_SCOPES[view.corpus_scope]}, read by {view.label}:" if view.corpus_scope != "gold" else f"Answers from the annotated items, read by {view.label}:"]
-    won = winners(view)
+def _answers_lead(view: View) -> str:
+    if view.corpus_scope == "gold":
+        return f"Answers from the annotated items, read by {view.label}:"
+    return f"Answers over the {CORPUS_SCOPES[view.corpus_scope]}, read by {view.label}:"
+
+
+def _answer_sentences(view: View) -> list[str]:
+    """A sentence a benchmark: CANOPY against whole items, the look-ahead rule against CANOPY, and the options that win."""
+    options = winners(view)
+    sentences = []
     for g in view.groups:
-        parts = []
-        for name, reference in ((CANOPY, VANILLA), (LOOKAHEAD, CANOPY)):
-            if name not in g or reference not in g:
-                continue
-            recall, tokens, first = g.difference(name, reference, "gold_recall"), g.change(name, reference, "tokens"), g.difference(name, reference, g.answered.primary[0])
-            said = [f"{_told(first, 'points')} {label_of(g.answered.primary[0])}" if first else "", f"{_told(recall, 'points')} gold recall" if recall else "",
-                    f"{_told(tokens, 'change')} tokens" if tokens else ""]
-            parts.append(f"{name[0]} against {reference[0]}: {', '.join(s for s in said if s)}")
-        if wins := won.get(g.answered.name):
-            parts.append(f"options that win: {', '.join(wins)}")
+        parts = [_against(g, name, reference) for name, reference in ((CANOPY, VANILLA), (LOOKAHEAD, CANOPY))
+                 if name in g and reference in g]
+        if names := options.get(g.answered.name):
+            parts.append(f"options that win: {', '.join(names)}")
         elif CANOPY in g:
             parts.append("no option wins")
-        told.append(f"{g.answered.name} ({g.questions:,} questions): {'; '.join(parts)}.")
-    return told
+        sentences.append(f"{g.answered.name} ({g.questions:,} questions): {'; '.join(parts)}.")
+    return sentences
 
 
-def _glance(view: View) -> Table:
+def _against(group: Group, name: Name, reference: Name) -> str:
+    first = group.difference(name, reference, group.first)
+    recall = group.difference(name, reference, "gold_recall")
+    tokens = group.change(name, reference, "tokens")
+    parts = [f"{_with_interval(first, 'points')} {label_of(group.first)}" if first else "",
+             f"{_with_interval(recall, 'points')} gold recall" if recall else "",
+             f"{_with_interval(tokens, 'change')} tokens" if tokens else ""]
+    return f"{name[0]} against {reference[0]}: {', '.join(p for p in parts if p)}"
+
+
+def _glance_table(view: View) -> Table:
     """A row a benchmark: the best system by its first official measure, CANOPY and whole items."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for g in view.groups:
-        first = g.answered.primary[0]
-        values: dict[Name, float] = {n: v.estimate for n in main_systems(g) if (v := g.value(n, first)) is not None}
+        values = {n: v.estimate for n in main_systems(g) if (v := g.value(n, g.first)) is not None}
         best = [n[0] for n in values if values[n] == max(values.values())] if len(set(values.values())) > 1 else []
-        rows.append({"benchmark": g.answered.name, "measure": label_of(first), "best": ", ".join(best) or "none", "vanilla": g.value(VANILLA, first), "canopy": g.value(CANOPY, first),
-                     "difference": g.difference(CANOPY, VANILLA, first), "recall": g.value(CANOPY, "gold_recall"), "tokens": g.value(CANOPY, "tokens"),
-                     "change_tokens": g.change(CANOPY, VANILLA, "tokens")})
-        for column, good in (("difference", 1), ("change_tokens", -1)):
-            if rows[-1][column] is not None:
-                rows[-1][f"_good_{column}"] = bool(rows[-1][column].estimate * good > 0)
-    return Table("summary", "At a glance", [
-        Column("benchmark", "benchmark"), Column("measure", "measure"), Column("best", "best by its point"), Column("vanilla", "vanilla", "percent"),
-        Column("canopy", "canopy", "percent"), Column("difference", "canopy, less vanilla's", "points"), Column("recall", "gold recall of canopy", "percent"),
-        Column("tokens", "tokens of canopy", "count"), Column("change_tokens", "against vanilla", "change")], rows, "", {**view.about})
+        rows.append({
+            "benchmark": g.answered.name, "measure": label_of(g.first), "best": ", ".join(best) or "none",
+            "vanilla": g.value(VANILLA, g.first), "canopy": g.value(CANOPY, g.first),
+            "recall": g.value(CANOPY, "gold_recall"), "tokens": g.value(CANOPY, "tokens"),
+            **judged("difference", g.difference(CANOPY, VANILLA, g.first)),
+            **judged("change_tokens", g.change(CANOPY, VANILLA, "tokens"), higher_is_better=False)})
+    columns = [
+        Column("benchmark", "benchmark"), Column("measure", "measure"), Column("best", "best by its point"),
+        Column("vanilla", "vanilla", "percent"), Column("canopy", "canopy", "percent"),
+        Column("difference", "canopy, less vanilla's", "points"), Column("recall", "gold recall of canopy", "percent"),
+        Column("tokens", "tokens of canopy", "count"), Column("change_tokens", "against vanilla", "change")]
+    return Table("summary", "At a glance", columns, rows, "", {**view.about})

@@ -1,4 +1,4 @@
-"""A sweep's values side by side, as the report lays systems side by side: one corpus and one reader a table, the same questions resampled once."""
+"""A sweep's values side by side: one corpus and one reader a table, the same questions resampled once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import replace
 import pandas as pd
 
 from canopy.config import CORPUS_SCOPES
-from canopy.report import answer_plots as plots
-from canopy.report.answer_tables import KEPT, systems_table
-from canopy.report.answered import Answered, Group, View, build_views
-from canopy.report.build import page_of
-from canopy.report.drawing import file_name, standalone
-from canopy.report.render import to_csv
-from canopy.report.sections import Drawn, Section, section
-from canopy.report.tables import Settings, Table
+from canopy.report.answered import Answered
+from canopy.report.build import page_files
+from canopy.report.drawing import file_name
+from canopy.report.groups import Group, View, build_views
+from canopy.report.model import Column, Figure, Row, Section, Table, section
+from canopy.report.quotations import quote
+from canopy.report.results import Settings
+from canopy.report.systems_drawing import STYLES, sizes_plot
+from canopy.report.systems_table import KEPT, systems_table
 
 # Short names of what the paper sweeps over, and where it shows the same.
 SHORT = {"hierarchy.branching": "B", "answers.k": "k", "answers.rounds": "R"}
 PLACES = {"hierarchy.branching": ("Table 3", "Table 9"), "answers.k": ("Table 3", "Table 10"), "answers.rounds": ("Table 3",)}
-_DRAWN = 5  # lines that one can tell apart
+_MOST_LINES = 5  # lines that one can tell apart
 
 
 def combine(points: Mapping[str, Answered]) -> Answered:
@@ -34,10 +35,10 @@ def combine(points: Mapping[str, Answered]) -> Answered:
         By value, in order; ``B=2``.
     """
     first = next(iter(points.values()))
-    frame = pd.concat([a.frame[a.frame["variant"] == ""].assign(variant=value) for value, a in points.items()], ignore_index=True)
-    unified = all(a.listed.get("own_is_unified") for a in points.values())
-    readers = {r["name"]: r for a in points.values() for r in a.listed["readers"]}
-    return replace(first, frame=frame, compression={}, listed={**first.listed, "readers": list(readers.values()), "own_is_unified": unified})
+    frames = [a.frame[a.frame["variant"] == ""].assign(variant=value) for value, a in points.items()]
+    readers = {r.name: r for a in points.values() for r in a.readers}
+    return replace(first, frame=pd.concat(frames, ignore_index=True), compression={}, readers=tuple(readers.values()),
+                   own_is_unified=all(a.own_is_unified for a in points.values()))
 
 
 def sweep_views(benchmarks: Sequence[Mapping[str, Answered]], settings: Settings) -> list[View]:
@@ -48,20 +49,27 @@ def sweep_views(benchmarks: Sequence[Mapping[str, Answered]], settings: Settings
 def sweep_table(view: View) -> Table:
     """Every system at every value, each against itself at the first value that it has answers for."""
     systems = list(dict.fromkeys(s for g in view.groups for s, _ in g.names))
-    made = []
-    for system in systems:
-        first = next(v for g in view.groups for s, v in g.names if s == system)
-        part = systems_table(view, "sweep", "", lambda g, s=system: [n for n in g.names if n[0] == s], (system, first), beside=("rounds", "calls", "gold_item_recall"), best=False)
-        part.columns = [replace(c, label=c.label.replace(f"{system} {first}", first)) for c in part.columns]
-        made.append(part)
-    columns = {c.key: c for part in made for c in part.columns}
+    parts = [_system_table(view, system) for system in systems]
+    columns = {c.key: c for part in parts for c in part.columns}
     last = [k for k in columns if k.startswith(("difference", "change"))]  # a system without gold recall has fewer columns
+    ordered = [c for k, c in columns.items() if k not in last] + [columns[k] for k in last]
+    benchmarks = [g.answered.name for g in view.groups]
+    rows: list[Row] = sorted((r for part in parts for r in part.rows), key=lambda r: benchmarks.index(str(r["benchmark"])))
     title = f"Values side by side, {CORPUS_SCOPES[view.corpus_scope]}, read by {view.reader}"
-    rows = sorted((r for part in made for r in part.rows), key=lambda r: [g.answered.name for g in view.groups].index(r["benchmark"]))
-    return Table(view.key("sweep"), title, [c for k, c in columns.items() if k not in last] + [columns[k] for k in last], rows, made[0].note, {**view.about})
+    return Table(view.key("sweep"), title, ordered, rows, parts[0].note, {**view.about})
 
 
-def sweep_files(title: str, keys: Sequence[str], benchmarks: Sequence[Mapping[str, Answered]], settings: Settings) -> tuple[dict[str, str], list[Table]]:
+def _system_table(view: View, system: str) -> Table:
+    """One system at every value."""
+    first = next(v for g in view.groups for s, v in g.names if s == system)
+    table = systems_table(view, "sweep", "", lambda g: [n for n in g.names if n[0] == system], (system, first),
+                          beside=("rounds", "calls", "gold_item_recall"), best=False)
+    table.columns = [Column(c.key, c.label.replace(f"{system} {first}", first), c.kind) for c in table.columns]
+    return table
+
+
+def sweep_files(title: str, keys: Sequence[str], benchmarks: Sequence[Mapping[str, Answered]],
+                settings: Settings) -> tuple[dict[str, str], list[Table]]:
     """The comparison's files by their path, and its tables.
 
     Parameters
@@ -71,24 +79,26 @@ def sweep_files(title: str, keys: Sequence[str], benchmarks: Sequence[Mapping[st
     """
     views = sweep_views(benchmarks, settings)
     tables = [t for t in map(sweep_table, views) if t.rows]
-    drawn = [Drawn(*d) for v in views if len(keys) == 1 for g in v.groups if (d := _draw(v, g, keys[0]))]
+    figures = [f for v in views if len(keys) == 1 for g in v.groups if (f := _figure(v, g, keys[0]))]
     places = tuple(dict.fromkeys(p for k in keys for p in PLACES.get(k, ())))
-    lead = f"Each value has a workspace of its own and is run whole; its own report has every table of it. Intervals are {100 * settings.confidence:g}% intervals of " \
-           f"{settings.resamples:,} paired bootstrap resamples of the test questions; differences are to the first value, over the same questions."
-    made: list[Section] = [section("sweep", "Values side by side", [lead], tables, drawn, places=places, headed=True)]
-    files = {"comparison.html": page_of(f"Sweep: {title}", lead, made), "comparison.md": f"# Sweep: {title}\n\n" + "\n".join(s.as_markdown() for s in made)}
-    return files | {f"tables/{t.key}.csv": to_csv(t) for t in tables} | {f"figures/{d.name}.svg": standalone(d.svg) for d in drawn}, tables
+    lead = ("Each value has a workspace of its own and is run whole; its own report has every table of it. Intervals are "
+            f"{100 * settings.confidence:g}% intervals of {settings.resamples:,} paired bootstrap resamples of the test questions; "
+            "differences are to the first value, over the same questions.")
+    part: Section = section("sweep", "Values side by side", [], tables, figures, places=places, headed=True,
+                            quotation=quote(*places) if places else None)
+    return page_files("comparison", f"Sweep: {title}", lead, [part]), tables
 
 
-def _draw(view: View, group: Group, key: str) -> tuple[str, str, str, str] | None:
-    """Quality and tokens by the values, where these are numbers."""
+def _figure(view: View, group: Group, key: str) -> Figure | None:
+    """Quality and tokens by the values, if these are numbers."""
     short = SHORT.get(key, key.rpartition(".")[2])
-    systems = list(dict.fromkeys(s for s, _ in group.names))
-    systems = sorted(systems, key=lambda s: (s not in plots.STYLES, systems.index(s)))[:_DRAWN]
+    systems = sorted(group.systems, key=lambda s: (s not in STYLES, group.systems.index(s)))[:_MOST_LINES]
     try:
-        [float(v.partition("=")[2]) for _, v in group.names]
+        for _, value in group.names:
+            float(value.partition("=")[2])
     except ValueError:
         return None
-    svg = plots.sizes_plot(view, group, systems, f"{short}=", [group.answered.primary[0], *KEPT, "tokens"], short)
+    svg = sizes_plot(view, group, systems, f"{short}=", [group.first, *KEPT, "tokens"], short)
     name = file_name("sweep", view.corpus_scope + view.suffix, group.answered.name)
-    return (name, f"{group.answered.name}, {CORPUS_SCOPES[view.corpus_scope]}:", f"by {short}, with intervals.", svg) if svg else None
+    title = f"{group.answered.name}, {CORPUS_SCOPES[view.corpus_scope]}:"
+    return Figure(name, title, f"by {short}, with intervals.", svg) if svg else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow.parquet as pq
 
@@ -15,12 +13,14 @@ from canopy.embeddings.store import NodeStore
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
 from canopy.evaluation.cases import Cases, build_cases, read_words
+from canopy.evaluation.comparison import compare
 from canopy.evaluation.measurement import SCHEMAS, Tables, measure
-from canopy.evaluation.measures import MEASURES, TUNED, compare, frozen, measured, slug
+from canopy.evaluation.systems import FROZEN, TUNED, frozen
 from canopy.evaluation.metrics import retrieval_ranks
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
 from canopy.paths import Paths
+from canopy.scoring.measure import EVALUATION, measures_of
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
@@ -40,34 +40,39 @@ def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
     if not cases.questions:
         result.notes.append("no test question has gold: nothing was measured")
         return result
-    columns = {name: {c: np.array([np.nan if r[c] is None else r[c] for r in tables.systems if r["system"] == name], dtype=np.float64)
-                      for c in SCHEMAS["systems"].names[2:]} for name in dict.fromkeys(r["system"] for r in tables.systems)}
-    shown = []
+    measures = measures_of(EVALUATION)
+    columns = {name: _columns(tables, name) for name in dict.fromkeys(r["system"] for r in tables.systems)}
+    rows = []
     for name, values in columns.items():
-        row: dict[str, Any] = {"system": name}
-        for key, m in MEASURES.items():
-            top, low = measured(values, m)
+        row: dict[str, str | float] = {"system": name}
+        for key, m in measures.items():
+            top, low = m.ratio(values)
             if low.sum():
-                row[key] = result.metrics[f"{slug(name)}.{key}"] = float(top.sum() / low.sum())
-        shown.append(row)
-    baselines = [n for n in columns if n.startswith("f0 ")]
+                row[key] = result.metrics[f"{name}.{key}"] = float(top.sum() / low.sum())
+        rows.append(row)
+    baselines = {n: values for n, values in columns.items() if n.startswith(FROZEN)}
     differences = []
-    for key, m in MEASURES.items():
-        c = compare(key, measured(columns[TUNED], m), {b: measured(columns[b], m) for b in baselines}, m.higher_is_better,
-                    settings.resamples, settings.seed, settings.confidence)
+    for key, m in measures.items():
+        pairs = {n: m.ratio(values) for n, values in baselines.items()}
+        c = compare(key, m.ratio(columns[TUNED]), pairs, m.higher_is_better, settings.resamples, settings.seed, settings.confidence)
         if c:
+            d = c.difference
             differences.append({"measure": key, "f0": c.baseline, "before": c.before, "after": c.after.estimate,
-                                "difference": c.difference.estimate, "low": c.difference.low,
-                                "high": c.difference.high})
-            result.metrics |= {f"difference.{key}{end}": v for end, v in (
-                ("", c.difference.estimate), (".low", c.difference.low), (".high", c.difference.high))}
+                                "difference": d.estimate, "low": d.low, "high": d.high})
+            result.metrics |= {f"difference.{key}": d.estimate, f"difference.{key}.low": d.low, f"difference.{key}.high": d.high}
     for k in settings.recall_at:
         result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean([r["recall"] for r in tables.retrieval if r["k"] == k]))
     result.metrics["decisions"] = sum(d["system"] == TUNED for d in tables.decisions)
     result.metrics = {k: float(v) for k, v in result.metrics.items() if np.isfinite(v)}
-    result.tables = {"systems": shown, "f_theta against f0": differences}
+    result.tables = {"systems": rows, "f_theta against f0": differences}
     result.notes.append("gold items given; retrieval over the corpus of all configured benchmarks; no language model took part")
     return result
+
+
+def _columns(tables: Tables, system: str) -> dict[str, np.ndarray]:
+    """The per-question columns of one system, float64; NaN if a column is null."""
+    rows = [r for r in tables.systems if r["system"] == system]
+    return {c: np.array([np.nan if r[c] is None else r[c] for r in rows], dtype=np.float64) for c in SCHEMAS["systems"].names[2:]}
 
 
 def _scores(store: NodeStore, cases: Cases, folds: Folds, queries: np.ndarray) -> np.ndarray:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory
 from canopy.config import Config
-from canopy.errors import DataError
 from canopy.paths import Paths
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
@@ -21,16 +18,12 @@ from canopy.validation.protocol import Validator
 
 STAGE = Stage("report", per_benchmark=False, group="evaluation", kinds=("html",), reads={"gold_spans": ("gold", "splits", "duplicates")})
 
+if TYPE_CHECKING:
+    from canopy.report.metrics import Metrics
+    from canopy.report.results import Results
+
 CASES = 5  # questions of each benchmark that are drawn to be shown, beside the case studies
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError as e:
-        raise DataError(f"{path}: not JSON ({e}); rerun the stage that writes it") from None
+HEADLINE = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
@@ -39,45 +32,65 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     from canopy.corpus.folds import read_folds
     from canopy.report.answered import read_answered
     from canopy.report.build import build_report
-    from canopy.report.case_page import CasePage
-    from canopy.report.case_studies import choose, read_cases, read_shown
-    from canopy.report.tables import Results, Settings, summary_rows
+    from canopy.report.cases.choice import choose
+    from canopy.report.cases.page import CasePage
+    from canopy.report.cases.reading import read_case_items, read_cases
+    from canopy.report.results import Settings, read_json
 
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     results, answers, cases, folds = [], [], [], read_folds(paths.output("corpus"))
     for name in config.benchmarks:
-        measured, gold = paths.output("evaluation", name), paths.output("gold_spans", name)
-        declaration = read_declaration(paths.output("benchmark", name))
-        frames = {t: pq.read_table(measured / f"{t}.parquet").to_pandas() for t in ("systems", "decisions", "regions", "retrieval", "levels")}
-        results.append(Results(name, **frames, splits=pq.read_table(gold / "splits.parquet").to_pandas(),
-                               benchmark_summary=_json(paths.output("benchmark", name) / "summary.json"),
-                               gold_summary=_json(gold / "summary.json"),
-                               examples=f"../gold_spans/{quote(name)}/examples.html" if (gold / "examples.html").is_file() else "",
-                               paper_name=declaration.paper_name))
+        results.append(_read_results(config, paths, name))
         sides = dict(zip(results[-1].splits["question_id"], results[-1].splits["split"], strict=True))
-        answered = read_answered(paths.output("answers", name), name, "train" in set(sides.values()), declaration)
+        answered = read_answered(paths.output("answers", name), name, "train" in set(sides.values()),
+                                 read_declaration(paths.output("benchmark", name)))
         if answered is not None:
             answers.append(answered)
-            chosen = choose(answered, [q for q, side in sides.items() if side == "test"], CASES, config.evaluation.seed)
-            cases += read_cases(paths.output("answers", name), paths.output("benchmark", name), gold, answered, chosen, folds)
+            test = [q for q, side in sides.items() if side == "test"]
+            choices = choose(answered, test, CASES, config.evaluation.seed)
+            cases += read_cases(paths.output("answers", name), paths.output("benchmark", name), paths.output("gold_spans", name), answered,
+                                choices, folds)
     encoder, e = paths.output("node_encoder"), config.evaluation
     curve = pq.read_table(encoder / "curve.parquet").to_pandas() if (encoder / "curve.parquet").exists() else None
-    items = read_shown(paths.output("corpus"), [paths.output("benchmark", b) for b in config.benchmarks], cases)
+    items = read_case_items(paths.output("corpus"), [paths.output("benchmark", b) for b in config.benchmarks], cases)
     page = CasePage(items, config.hierarchy.branching, config.hierarchy.segment_seconds, paths.media(config)) if answers else None
-    files = build_report(results, _json(encoder / "training.json"), curve, Settings(e.resamples, e.seed, e.confidence),
-                         _json(paths.output("corpus") / "summary.json"), answers, cases, items, page)
+    report = build_report(results, read_json(encoder / "training.json"), curve, Settings(e.resamples, e.seed, e.confidence),
+                          read_json(paths.output("corpus") / "summary.json"), answers, cases, items, page)
 
-    metrics = json.loads(files["metrics.json"])
-    headline = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
-    flat = {f"{b}.f_theta.{k}": float(v) for b, m in metrics.items() for k, v in m.get("f_theta", {}).items() if k in headline}
-    flat |= {f"{b}.difference.{k}": float(m["difference"][k]["value"]) for b, m in metrics.items() for k in headline if k in m.get("difference", {})}
-    result = StageResult(metrics=flat, tables={"summary": summary_rows(metrics)}, files=sorted(files))
+    result = StageResult(metrics=headline(report.metrics), tables={"summary": report.rows}, files=sorted(report.files))
     with replace_directory(paths.output("report")) as out:
-        for name, text in files.items():
+        for name, text in report.files.items():
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             (out / name).write_text(text, encoding="utf-8")
         write_summary(out, result)
     for name in ("report.html", "cases.html"):
-        if name in files:
+        if name in report.files:
             tracker.log_artifact(paths.output("report") / name)
     return result
+
+
+def _read_results(config: Config, paths: Paths, name: str) -> Results:
+    """What the report knows of one benchmark."""
+    from canopy.benchmarks.declaration import read_declaration
+    from canopy.report.results import Results, read_evaluation, read_json
+
+    gold = paths.output("gold_spans", name)
+    examples = f"../gold_spans/{quote(name)}/examples.html" if (gold / "examples.html").is_file() else ""
+    return Results(
+        name, **read_evaluation(paths.output("evaluation", name)), splits=pq.read_table(gold / "splits.parquet").to_pandas(),
+        benchmark_summary=read_json(paths.output("benchmark", name) / "summary.json"), gold_summary=read_json(gold / "summary.json"),
+        examples=examples, paper_name=read_declaration(paths.output("benchmark", name)).paper_name)
+
+
+def headline(metrics: Metrics) -> dict[str, float]:
+    """f_theta's headline measures of each benchmark, and their differences to f0, as flat metrics."""
+    flat: dict[str, float] = {}
+    for benchmark, of_benchmark in metrics.items():
+        for system, suffix in (("f_theta", ""), ("difference", "value")):
+            values = of_benchmark.get(system) if isinstance(of_benchmark, dict) else None
+            for key in HEADLINE if isinstance(values, dict) else ():
+                value = values.get(key)
+                value = value.get(suffix) if isinstance(value, dict) else value
+                if isinstance(value, float | int):
+                    flat[f"{benchmark}.{system}.{key}"] = float(value)
+    return flat

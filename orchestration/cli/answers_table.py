@@ -91,7 +91,7 @@ def _table(title: str, lines: Sequence[Line], primary: Sequence[str], *, wide: b
     from rich.box import SIMPLE_HEAD
     from rich.table import Column, Table
 
-    from canopy.report.render import show, show_interval
+    from canopy.report.values import show, show_interval
 
     several_readers = len({x.reader for x in lines}) > 1
     reference = next((x.reference for x in lines if x.reference), "")

@@ -19,7 +19,7 @@ from orchestration.cli.shared import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from canopy.report.tables import Table as Comparison
+    from canopy.report.model import Table as Comparison
 
 
 def sweep(
@@ -73,7 +73,7 @@ def side_by_side(comparison: Comparison) -> Table:
     from rich.table import Column, Table
 
     from canopy.answers.rows import METRICS
-    from canopy.report.render import cell
+    from canopy.report.values import show_cell
 
     first = next(c.key for c in comparison.columns if c.key in METRICS)
     several_benchmarks = len({r["benchmark"] for r in comparison.rows}) > 1
@@ -84,7 +84,7 @@ def side_by_side(comparison: Comparison) -> Table:
                            min_width=max(map(len, c.label.split()))) for c in columns),
                   title=comparison.title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for row in comparison.rows:
-        table.add_row(*("\n".join(t.replace(", ", ",\u00a0") for t in cell(c, row) if t) for c in columns))
+        table.add_row(*("\n".join(t.replace(", ", ",\u00a0") for t in show_cell(c, row) if t) for c in columns))
     return table
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from canopy.config import Config
 from canopy.errors import DataError
-from canopy.evaluation.measures import MEASURES, TUNED, Measure, frozen, measured
+from canopy.evaluation.systems import TUNED, frozen
 from canopy.scoring.bootstrap import Interval, paired_ratio_bootstrap
+from canopy.scoring.measure import EVALUATION, Measure, measures_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +51,10 @@ def find_measure(metric: str) -> Measure:
     DataError
         If no measure has that name.
     """
-    measure = MEASURES.get(metric)
+    measures = measures_of(EVALUATION)
+    measure = measures.get(metric)
     if measure is None:
-        raise DataError(f"params.yaml: promotion.metric: {metric!r} is not measured; there are {', '.join(MEASURES)}")
+        raise DataError(f"params.yaml: promotion.metric: {metric!r} is not measured; there are {', '.join(measures)}")
     return measure
 
 
@@ -78,13 +80,13 @@ def read_scores(table: pd.DataFrame, metric: str, champion: tuple[str, pd.DataFr
 
 
 def _ratio(table: pd.DataFrame, system: str, questions: list[str], measure: Measure) -> Ratio:
-    missing = {measure.numerator, measure.denominator or measure.numerator} - {*table.columns}
+    missing = {*measure.columns} - {*table.columns}
     if missing:
         raise DataError(f"a registered evaluation has no column {', '.join(sorted(missing))}: another version of "
                         "canopy wrote it; `canopy run --force evaluation` evaluates and registers the workspace's model again")
     rows = table[table["system"] == system].set_index("question_id").reindex(questions)
     columns = {c: rows[c].to_numpy(dtype=np.float64) for c in rows.columns if c != "system"}
-    return measured(columns, measure)
+    return measure.ratio(columns)
 
 
 class Comparison:
@@ -136,7 +138,7 @@ class Comparison:
         """The champion, or the better of the two ways to encode with f0."""
         names = set.intersection(*({*s.opponents} for s in self._scores.values())) if self._scores else set()
         if not names:
-            raise DataError("the evaluation holds no system to compare with (f0 one_pass, f0 separate); run "
+            raise DataError("the evaluation holds no system to compare with (f0-one-pass, f0-separate); run "
                             "`canopy run` to evaluate again")
 
         def value(name: str) -> float:

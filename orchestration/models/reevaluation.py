@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from canopy.config import Config
-from canopy.evaluation.measures import TUNED
+from canopy.evaluation.systems import TUNED
 from canopy.items import Item, read_items, read_questions, write_table
 from canopy.paths import Paths
 from canopy.settings import EncoderSettings, parse_encoder

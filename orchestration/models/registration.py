@@ -17,7 +17,8 @@ from canopy.bundle.parts import ModelParts, part_sha256, read_parts
 from canopy.config import Config, load_config
 from canopy.digests import text_sha256
 from canopy.errors import DataError
-from canopy.evaluation.measures import MEASURES, TUNED, measured
+from canopy.evaluation.systems import TUNED
+from canopy.scoring.measure import EVALUATION, measures_of
 from orchestration.models.evaluation_data import evaluation_data_digest, measurable_benchmarks
 from orchestration.models.packages import MODEL_PACKAGES
 from orchestration.models.registry import CHALLENGER, MODEL, find_version, registry_lock
@@ -106,8 +107,8 @@ def _read_evaluation(workspace: Path, config: Config, benchmark: str) -> Evaluat
     if rows.empty:
         raise DataError(f"{path}: holds no question, though the test split has some with gold; run `canopy run` first")
     columns, measures = {c: rows[c].to_numpy() for c in rows.columns}, {}
-    for name, measure in MEASURES.items():
-        top, low = measured(columns, measure)
+    for name, measure in measures_of(EVALUATION).items():
+        top, low = measure.ratio(columns)
         if low.sum():
             measures[name] = float(top.sum() / low.sum())
     return Evaluation(path, evaluation_data_digest(workspace, config, benchmark), part_sha256(path), measures,

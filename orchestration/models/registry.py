@@ -12,6 +12,7 @@ from filelock import FileLock
 
 from canopy.bundle.parts import ModelParts
 from canopy.errors import CanopyError, DataError
+from canopy.evaluation.systems import current_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,10 +82,15 @@ def _parts(version: ModelVersion) -> ModelParts | None:
 
 
 def per_question(client: MlflowClient, version: ModelVersion, benchmark: str) -> pd.DataFrame:
-    """A version's per-question values on a benchmark: ``systems.parquet`` as it was registered."""
+    """A version's per-question values on a benchmark: ``systems.parquet`` as it was registered.
+
+    Systems have their names of today, also in evaluations that an earlier version of canopy wrote.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = client.download_artifacts(version.run_id, f"evaluation/{benchmark}/systems.parquet", folder)
-        return pq.read_table(path).to_pandas()
+        table = pq.read_table(path).to_pandas()
+    table["system"] = table["system"].map({n: current_name(n) for n in table["system"].unique()})
+    return table
 
 
 def evaluated_benchmarks(version: ModelVersion) -> dict[str, str]:

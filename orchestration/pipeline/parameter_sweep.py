@@ -21,7 +21,7 @@ from orchestration.pipeline.sweep_point import Point, make_point
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from canopy.report.tables import Table
+    from canopy.report.model import Table
     from orchestration.pipeline.history import Orchestrator
     from orchestration.pipeline.rerun import Rerun
 
@@ -124,7 +124,7 @@ def compare(points: Sequence[Point]) -> tuple[dict[str, str], list[Table]]:
     """
     from canopy.report.answered import read_answered
     from canopy.report.sweep import sweep_files
-    from canopy.report.tables import Settings
+    from canopy.report.results import Settings
 
     config = load_config(points[0].folder / "params.yaml")
     benchmarks = []

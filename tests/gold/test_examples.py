@@ -16,7 +16,7 @@ from canopy.gold.marking import clock_span, window
 from canopy.items import Annotation, Cue, Item, Question
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-HOSTILE = '</style></article><script>alert("x")</script> $body & \' onload="1" \u202egnp.exe <img src=http://x.invalid/a>'
+HOSTILE = '</style></article><script>alert("x")</script> {{ benchmark }} & \' onload="1" \u202egnp.exe <img src=http://x.invalid/a>'
 TEXT = "One mill stood here. Its wheel was made of oak. Nobody remembers the miller. The river took it in 1912."
 ITEMS = [
     Item("b/t", "b", "text", "The <mill>", "Old & new", text=TEXT),
@@ -82,7 +82,7 @@ def test_nothing_of_the_data_becomes_part_of_the_page(page: str) -> None:
     assert tags.open == [] and "script" not in {t for t, _ in tags.seen} and "\u202e" not in page
     assert not [a for _, attrs in tags.seen for a in attrs if a.startswith("on")]
     assert {re.match(r"#e\d+$|data:", u)[0][:1] for _, a in tags.seen for u in (a.get("src"), a.get("href")) if u} == {"#", "d"}
-    assert page.count("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; $body") >= 4
+    assert page.count("&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt; {{ benchmark }}") >= 4
 
 
 def test_sentences_and_annotated_characters_are_marked(page: str) -> None:

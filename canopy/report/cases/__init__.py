@@ -1,0 +1,1 @@
+"""The page of cases: single questions, their evidence forests, and what every system saw and answered."""

@@ -1,0 +1,86 @@
+"""The report's metrics for DVC, and rows of them to print after a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from canopy.evaluation.comparison import Comparison
+from canopy.evaluation.systems import TUNED
+from canopy.report.groups import View
+from canopy.report.results import Results, Values
+from canopy.report.systems_table import KEPT
+from canopy.report.tables.figure_8_decisions import DecisionCell
+from canopy.scoring.bootstrap import Interval
+
+Metrics = dict[str, "Metrics | float | str"]  # names to values, nested
+_PRINTED = (("decision_accuracy", "decision accuracy"), ("gold_recall", "gold recall"), ("pruned", "pruned"), ("kept_share", "kept tokens"))
+
+
+def build_metrics(results: Sequence[Results], values: Mapping[str, Values], comparisons: Mapping[str, Mapping[str, Comparison]],
+                  cells: Sequence[DecisionCell]) -> Metrics:
+    """Benchmark to system to measure, with differences, decisions by cell, retrieval and counts beside them."""
+    return {r.name: _metrics_of(r, values[r.name], comparisons[r.name], [c for c in cells if c.benchmark == r.name]) for r in results}
+
+
+def _metrics_of(r: Results, values: Values, comparisons: Mapping[str, Comparison], cells: Sequence[DecisionCell]) -> Metrics:
+    metrics: Metrics = {n: {k: round(i.estimate, 6) for k, i in v.items()} for n, v in values.items()}
+    differences: Metrics = {}
+    for key, c in comparisons.items():
+        to_each: Metrics = {f"to_{b}": _rounded(i) for b, i in c.against.items()}
+        differences[key] = {"baseline": c.baseline, **_rounded(c.difference), **to_each}
+    metrics["difference"] = differences
+    decisions: dict[str, Metrics] = {}
+    for cell in cells:
+        decisions.setdefault(cell.modality, {})[cell.kind] = {
+            "baseline": cell.baseline, "n": cell.decisions, "f0": round(cell.f0.estimate, 6), TUNED: round(cell.tuned.estimate, 6),
+            "difference": _rounded(cell.difference)}
+    if decisions:
+        metrics["decisions"] = {**decisions}
+    recalls = r.retrieval.groupby("k", sort=True)
+    metrics["retrieval"] = {f"recall_at_{int(k)}": round(float(p["recall"].mean()), 6) for k, p in recalls}
+    metrics["counts"] = {"questions": r.questions, "decisions": r.decided}
+    return metrics
+
+
+def _rounded(interval: Interval) -> Metrics:
+    return {"value": round(interval.estimate, 6), "low": round(interval.low, 6), "high": round(interval.high, 6)}
+
+
+def answer_metrics(views: Sequence[View]) -> Metrics:
+    """Benchmark to corpus to system to measure, of the first reader, for the systems of the main table and the oracles."""
+    metrics: dict[str, Metrics] = {}
+    for view in (v for v in views if not v.suffix):
+        for group in view.groups:
+            members = {s.name for s in group.answered.systems if s.oracle or s.family == "main"}
+            systems: Metrics = {}
+            for name in (n for n in group.names if not n[1] and n[0] in members):
+                values = {m: group.value(name, m) for m in (*group.answered.primary, *KEPT, "tokens")}
+                systems[name[0]] = {m: round(v.estimate, 6) for m, v in values.items() if v is not None}
+            metrics.setdefault(group.answered.name, {})[view.corpus_scope] = systems
+    return {**metrics}
+
+
+def summary_rows(results: Sequence[Results], values: Mapping[str, Values],
+                 comparisons: Mapping[str, Mapping[str, Comparison]]) -> list[dict[str, str]]:
+    """Rows to print after a run: f0 (its better mode by decision accuracy) and f_theta per benchmark, keys as column titles."""
+    rows = []
+    for r in results:
+        if "decision_accuracy" not in comparisons[r.name]:
+            continue
+        f0 = comparisons[r.name]["decision_accuracy"].baseline
+        for system in (f0, TUNED):
+            row = {"benchmark": r.name, "system": system}
+            for key, title in _PRINTED:
+                row[title] = _printed(values[r.name][system], key)
+                if system == TUNED and key in comparisons[r.name]:
+                    d = comparisons[r.name][key].against[f0]
+                    row[title] += f"  {100 * d.estimate:+.1f} [{100 * d.low:+.1f}, {100 * d.high:+.1f}]"
+            rows.append(row)
+    return rows
+
+
+def _printed(values: Mapping[str, Interval], key: str) -> str:
+    text = f"{values[key].estimate:.1%}" if key in values else "-"
+    if key == "kept_share" and "kept_tokens" in values:
+        return f"{values['kept_tokens'].estimate:.0f} a question ({text})"
+    return text

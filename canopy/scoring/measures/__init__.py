@@ -1,0 +1,1 @@
+"""The measures: every module's ``MEASURES``. A new measure is a line here, or a module of its own."""
