@@ -120,7 +120,7 @@ def write_evaluation(root: Path, accuracy: float, baseline: float = 0.4, questio
     pq.write_table(pa.table({"question_id": ids, "split": ["test"] * questions, "component": pa.array(range(questions), pa.int32())}),
                    gold / "splits.parquet")
     rows = []
-    for system, rate in (("f0 one_pass", baseline), ("f0 separate", baseline - 0.05), ("f_theta", accuracy)):
+    for system, rate in (("f0-one-pass", baseline), ("f0-separate", baseline - 0.05), ("f_theta", accuracy)):
         for q in ids:
             held = int(random.binomial(4, rate))
             rows.append({"question_id": q, "system": system, "decision_accuracy": held / 4, "gold_recall": rate, "kept_tokens": 40,

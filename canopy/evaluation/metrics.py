@@ -17,7 +17,6 @@ import numpy as np
 
 from canopy.selection.layout import Layout
 
-
 DEPTH_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

@@ -2,16 +2,7 @@
 
 Setting "gold items given": every system sees the same items, those annotated for the question, and chooses regions inside them.
 
-=================  =====================================================================================================
-``f0 one_pass``    CANOPY's rule on the frozen encoder's scores, nodes pooled from one encoding of the whole item
-``f0 separate``    CANOPY's rule on the frozen encoder's scores, every node encoded on its own words (the paper's way)
-``f_theta``        CANOPY's rule on the tuned node encoder's scores, in the mode it was trained in
-``flat leaf m=k``  of each item the k leaves that f_theta scores highest; no hierarchy
-``any-level m=k``  of each item the k nodes that f_theta scores highest, of any level, taken greedily: once a node is
-                   chosen its ancestors and descendants are out
-``whole item``     everything: the ceiling of recall and of cost
-``gold span``      the annotated fragments (of every alternative annotation) and nothing else: an oracle, no system
-=================  =====================================================================================================
+`canopy.evaluation.systems` names and describes the systems.
 
 Equal scores are taken in level order, so that a larger region goes before its parts.
 """

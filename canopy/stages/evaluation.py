@@ -15,8 +15,8 @@ from canopy.errors import DataError
 from canopy.evaluation.cases import Cases, build_cases, read_words
 from canopy.evaluation.comparison import compare
 from canopy.evaluation.measurement import SCHEMAS, Tables, measure
-from canopy.evaluation.systems import FROZEN, TUNED, frozen
 from canopy.evaluation.metrics import retrieval_ranks
+from canopy.evaluation.systems import FROZEN, TUNED, frozen
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
 from canopy.paths import Paths

@@ -123,8 +123,8 @@ def compare(points: Sequence[Point]) -> tuple[dict[str, str], list[Table]]:
         If a point's answers are missing or cannot be read.
     """
     from canopy.report.answered import read_answered
-    from canopy.report.sweep import sweep_files
     from canopy.report.results import Settings
+    from canopy.report.sweep import sweep_files
 
     config = load_config(points[0].folder / "params.yaml")
     benchmarks = []

@@ -73,7 +73,7 @@ def test_every_stage_runs_with_qwen3_vl_and_serves_what_it_made(tiny_vl, tmp_pat
     assert len(f0) == 2 * len(CITIES) + 2 and f0.mode == "separate" and f0.digest != tuned.digest
     assert not np.allclose(f0.vectors("small/v"), tuned.vectors("small/v"), atol=1e-3)
     systems = set(pq.read_table(data / "evaluation" / "small" / "systems.parquet")["system"].to_pylist())
-    assert {"f0 separate", "f_theta", "whole item"} <= systems and "f0 one_pass" not in systems
+    assert {"f0-separate", "f_theta", "whole-item"} <= systems and "f0-one-pass" not in systems
     training = json.loads((data / "node_encoder" / "training.json").read_text())
     assert (training["base"], training["pooling"], training["dtype"]) == (tiny_vl.name, "last token", "fp32") and "window" not in training
     told = (data / "report" / "report.md").read_text()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from canopy.config import Evaluation
 from canopy.evaluation.cases import Words, read_words
 from canopy.evaluation.measurement import measure
-from canopy.evaluation.measures import GOLD, TUNED, WHOLE
+from canopy.evaluation.systems import GOLD, TUNED, WHOLE, flat_leaf
 from canopy.evaluation.metrics import answers_kept, decisions_held, find_answers, matchable, retrieval_ranks
 from canopy.hierarchy.tree import build_tree
 from canopy.items import Item, Question
@@ -84,7 +84,7 @@ def test_recall_tokens_and_pruning_stay_within_whole_and_gold(seed):
     for q in cases.questions:
         assert by[WHOLE, q]["gold_recall"] == by[GOLD, q]["gold_recall"] == 1
         assert by[WHOLE, q]["kept_tokens"] == by[WHOLE, q]["whole_tokens"] and not by[WHOLE, q]["pruned_items"]
-        flat = [by[f"flat leaf m={m}", q] for m in (1, 2, 4)]
+        flat = [by[flat_leaf(m), q] for m in (1, 2, 4)]
         assert flat[0]["gold_recall"] <= flat[1]["gold_recall"] <= flat[2]["gold_recall"]
         assert flat[0]["kept_tokens"] <= flat[1]["kept_tokens"] <= flat[2]["kept_tokens"]
     kept = {(r["question_id"], r["item_id"]): set(r["kept"]) for r in tables.regions if r["system"] == TUNED}

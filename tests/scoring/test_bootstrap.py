@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from canopy.evaluation.measures import compare
+from canopy.evaluation.comparison import compare
 from canopy.scoring.bootstrap import paired_bootstrap, paired_ratio_bootstrap, ratio_intervals, resampled_sums
 
 values = arrays(np.float64, st.integers(2, 40), elements=st.floats(-5, 5))
@@ -48,8 +48,8 @@ def test_nothing_measured_is_not_a_number():
 
 def test_the_better_mode_is_the_higher_or_the_lower_one():
     one = np.ones(4)
-    pairs = {"f0 one_pass": (one * 3, one), "f0 separate": (one * 5, one)}
-    assert compare("x", (one * 4, one), pairs, True, 100, 1, 0.95).baseline == "f0 separate"
+    pairs = {"f0-one-pass": (one * 3, one), "f0-separate": (one * 5, one)}
+    assert compare("x", (one * 4, one), pairs, True, 100, 1, 0.95).baseline == "f0-separate"
     lower = compare("x", (one * 4, one), pairs, False, 100, 1, 0.95)
-    assert lower.baseline == "f0 one_pass" and lower.difference.estimate == 1 and lower.against["f0 separate"].estimate == -1
+    assert lower.baseline == "f0-one-pass" and lower.difference.estimate == 1 and lower.against["f0-separate"].estimate == -1
     assert compare("x", (one, one * 0), pairs, True, 100, 1, 0.95) is None

@@ -57,7 +57,7 @@ def test_first_champion_must_beat_f0(workspace: Path) -> None:
     assert promote(workspace, dry_run=True).outcome == "would promote" and _alias(workspace, CHAMPION) is None
     verdict = promote(workspace)
     assert verdict.outcome == "promoted" and verdict.passed and _alias(workspace, CHAMPION) == "2"
-    assert "f0 one_pass" in next(g.why for g in verdict.gates if "against f0" in g.name)
+    assert "f0-one-pass" in next(g.why for g in verdict.gates if "against f0" in g.name)
     assert promote(workspace).outcome == "already champion"
 
 

@@ -44,7 +44,7 @@ def test_version_holds_model_lineage_and_evaluation(workspace: Path) -> None:
     assert evaluated_benchmarks(version).keys() == {tiny_model.BENCHMARK}
     assert 0.5 < float(version.tags["evaluation.tiny.decision_accuracy"]) < 0.7
     table = per_question(client, version, tiny_model.BENCHMARK)
-    assert set(table["system"]) == {"f0 one_pass", "f0 separate", "f_theta"} and len(table) == 360
+    assert set(table["system"]) == {"f0-one-pass", "f0-separate", "f_theta"} and len(table) == 360
     artifacts = {a.path for a in client.list_artifacts(version.run_id, "model")}
     assert {"model/MLmodel", "model/node_encoder_model.py"} <= artifacts
     files = [p for p in (workspace / ".canopy" / "mlartifacts").rglob("*") if p.is_file()]

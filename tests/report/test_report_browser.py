@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from canopy.report.build import build_report
-from canopy.report.case_page import CasePage
-from canopy.report.tables import Settings
-from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered
+from canopy.report.cases.page import CasePage
+from canopy.report.results import Settings
+from tests.report.made_up_answers import MODEL, PLAIN, make_answered
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -21,7 +21,7 @@ def test_the_report_reads_well_anywhere(tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     answers = [make_answered(tmp_path / a, f"{a} with a rather long name", adapter=a, readers=(PLAIN, MODEL), questions=5, corpus_scopes=("unified",))[0] for a in ("hotpotqa", "lvbench")]
-    files = build_report([], {}, None, Settings(100, 13, 0.95), {}, answers, [], {}, CasePage({}, 2, 30.0, {}))
+    files = build_report([], {}, None, Settings(100, 13, 0.95), {}, answers, [], {}, CasePage({}, 2, 30.0, {})).files
     for name in ("report.html", "cases.html"):
         (tmp_path / name).write_text(files[name], encoding="utf-8")
     with sync_playwright() as play:

@@ -14,17 +14,22 @@ import numpy as np
 import pytest
 
 from canopy.errors import DataError
-from canopy.report.answer_sections import answer_sections, main_systems
-from canopy.report.answer_tables import CANOPY, VANILLA, cost_table, missing_table, notes_table, systems_table
-from canopy.report.answered import build_views, read_answered
-from canopy.report.compression_section import compression_section
-from canopy.report.option_tables import judge, options_table, winners
+from canopy.report.answered import read_answered
+from canopy.report.build import answer_sections
+from canopy.report.choices import main_systems
+from canopy.report.groups import CANOPY, VANILLA, build_views
+from canopy.report.markdown import section_markdown, table_markdown
+from canopy.report.page import section_html, table_html
 from canopy.report.paper import PUBLISHED, find_published
-from canopy.report.render import to_csv, to_html, to_markdown
-from canopy.report.tables import Settings
-from canopy.report.unfilled import unfilled_table
+from canopy.report.results import Settings
+from canopy.report.systems_table import systems_table
+from canopy.report.tables.compression import compression_section
+from canopy.report.tables.cost import cost_table, notes_table
+from canopy.report.tables.not_run import missing_table, unfilled_table
+from canopy.report.tables.options import judge, options_table, winners
+from canopy.report.values import to_csv
 from canopy.scoring.bootstrap import Interval, Paired, paired_bootstrap, ratio_intervals
-from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered, write_answers
+from tests.report.made_up_answers import MODEL, PLAIN, make_answered, write_answers
 
 SETTINGS = Settings(200, 13, 0.95)
 
@@ -112,16 +117,16 @@ def test_the_best_is_signed_and_so_is_what_cannot_be_told_from_it(tmp_path: Path
     table = systems_table(view, "main", "Main", main_systems, VANILLA)
     values = {r["system"]: r["em"].estimate for r in table.rows}
     best = max(values, key=lambda s: values[s])
-    signs = {r["system"]: r.get("_marks", {}).get("em") for r in table.rows}
+    signs = {r["system"]: r.get("_mark_em") for r in table.rows}
     assert {s for s, sign in signs.items() if sign == "★"} == {s for s in values if values[s] == values[best]}
     for system, sign in signs.items():
         if values[system] != values[best]:
             d = paired_bootstrap(*(np.array([r["em"] for r in pick(rows, s)]) for s in (system, best)), 200, 13, 0.95)
             assert sign == ("≈" if d.low <= 0 <= d.high else None)
-    assert "★" in to_html(table) and "★" in to_markdown(table) and "not told apart" in to_markdown(table)
+    assert "★" in table_html(table) and "★" in table_markdown(table) and "not told apart" in table_markdown(table)
     gold = next(v for v in build_views([answered], SETTINGS) if v.corpus_scope == "gold")
     selection = next(t for s in answer_sections([gold]) if s.key == "selection" for t in s.tables)
-    assert all("_marks" not in r for r in selection.rows if r["system"] in ("gold-item", "gold-span")), "oracles do not compete"
+    assert all("_mark_em" not in r for r in selection.rows if r["system"] in ("gold-item", "gold-span")), "oracles do not compete"
 
 
 def test_the_papers_figures_stand_beside_ours_and_never_among_them(tmp_path: Path) -> None:
@@ -135,7 +140,7 @@ def test_the_papers_figures_stand_beside_ours_and_never_among_them(tmp_path: Pat
     assert rows["my hotpot", "canopy"]["paper_em"] == 0.496 and rows["my hotpot", "canopy"]["paper_tokens"] == 1816 and rows["my hotpot", "vanilla"]["paper_f1"] == 0.497
     assert not any(k.startswith("paper") for r in unified.rows for k in r if r["benchmark"] != "my hotpot"), "another benchmark, and a mean over others, have none"
     assert not any(k.startswith("paper") for r in own.rows for k in r), "the paper's are of the unified corpus"
-    page = to_html(unified)
+    page = table_html(unified)
     assert page.count("49.6%") == 1 and 'class="n paper"><span>49.6%' in page and "the paper: EM" in page
     lines = list(csv.DictReader(io.StringIO(to_csv(unified))))
     assert {line["paper_em"] for line in lines if line["system"] == "canopy"} == {"0.496", ""} and all(line["em"] != "0.496" for line in lines)
@@ -193,7 +198,7 @@ def test_what_did_not_run_is_told_with_why(tmp_path: Path) -> None:
     b, _ = make_answered(tmp_path / "b", "b", missing={"ircot": "needs a server: set <it>"}, systems=("vanilla", "canopy"))
     (row,) = missing_table([a, b]).rows
     assert row["system"] == "ircot" and row["benchmarks"] == "a, b" and row["why"] == "needs a server: set <it>"
-    assert "set &lt;it&gt;" in to_html(missing_table([a]))
+    assert "set &lt;it&gt;" in table_html(missing_table([a]))
     left = {r["place"]: r["why"] for r in unfilled_table(["main", "components"], [a]).rows}
     assert "store.branchings" in left["Table 9"] and "Table 2" not in left and "answers.sweep_k" in left["Table 10"]
 
@@ -211,11 +216,11 @@ def test_sizes_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 def test_out_of_domain_is_a_table_of_its_own_that_tells_what_was_trained_on(tmp_path: Path) -> None:
     a, _ = make_answered(tmp_path / "a", "mine", adapter="two_wiki", systems=("vanilla", "canopy"), corpus_scopes=("unified",))
     sections = {s.key: s for s in answer_sections(build_views([a], SETTINGS))}
-    assert "main" not in sections and "trained on questions of mine too" in sections["out-of-domain"].markdown
+    assert "main" not in sections and "trained on questions of mine too" in section_markdown(sections["out-of-domain"])
     row = next(r for r in sections["out-of-domain"].tables[0].rows if r["system"] == "canopy")
     assert (row["paper_em"], row["paper_f1"]) == (0.51, 0.602)
     a.trained = False
-    assert "trained on questions" not in {s.key: s for s in answer_sections(build_views([a], SETTINGS))}["out-of-domain"].markdown
+    assert "trained on questions" not in section_markdown({s.key: s for s in answer_sections(build_views([a], SETTINGS))}["out-of-domain"])
 
 
 @pytest.mark.parametrize("systems", [(), ("vanilla",), ("no-retrieval", "canopy"), ("gold-item",)])
@@ -223,7 +228,7 @@ def test_few_systems_and_no_questions_make_no_trouble(tmp_path: Path, systems: t
     for questions in (0, 1, 3):
         answered, _ = make_answered(tmp_path / str(questions), questions=questions, systems=systems)
         for part in answer_sections(build_views([answered], SETTINGS)):
-            assert "nan" not in part.markdown.lower().replace("nanosec", "")
+            assert "nan" not in section_markdown(part).lower().replace("nanosec", "")
 
 
 def test_answers_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -256,9 +261,9 @@ def test_compression_alone_is_shown_as_it_was_summarised(tmp_path: Path) -> None
     answered = read_answered(tmp_path / "a", "x <y>")
     assert answered is not None
     part = compression_section([answered])
-    assert part is not None and "+25.0" in part.html and "[+10.0, +40.0]" in part.markdown and part.tables[0].about == {"read by": "nobody: no answer is read",
+    assert part is not None and "+25.0" in section_html(part) and "[+10.0, +40.0]" in section_markdown(part) and part.tables[0].about == {"read by": "nobody: no answer is read",
                                                                                                                        "corpus": "the benchmark's own corpus"}
     assert [r["reached"] for r in part.tables[0].rows] == ["", "no"]
-    assert [d.name for d in part.figures] == ["compression-own-x_y_"] and "<y>" not in part.html
+    assert [d.name for d in part.figures] == ["compression-own-x_y_"] and "<y>" not in section_html(part)
     answered.compression = {}
     assert compression_section([answered]) is None

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from canopy.answers.rows import ANSWER_SCHEMA, METRICS, ROUND_SCHEMA
 from canopy.benchmarks.registry import load_adapter
+from canopy.pipelines.base import SystemSpec, all_systems
 from canopy.report.answered import Answered, read_answered
 
 PLAIN = {"name": "extractive", "label": "extractive reader <LLM-free>", "kind": "plain"}
@@ -44,6 +45,12 @@ def make_row(question: str, system: str, corpus_scope: str, variant: str, reader
     }
 
 
+def _declared(system: str) -> dict[str, Any]:
+    """What systems.json takes over from a system's declaration."""
+    spec: SystemSpec = all_systems()[system]
+    return {"main": spec.main, "component": spec.component, "oracle": spec.oracle, "searcher": spec.searcher, "sweeps": list(spec.sweeps)}
+
+
 def write_answers(folder: Path, *, adapter: str = "hotpotqa", primary: Sequence[str] = ("em", "f1"), questions: int = 12, seed: int = 1, seeds: Sequence[int] = (13,),
                   systems: Sequence[str] = tuple(FAMILIES), corpus_scopes: Sequence[str] = ("unified", "own", "gold"), readers: Sequence[Mapping[str, Any]] = (PLAIN,),
                   missing: Mapping[str, str] | None = None, own_is_unified: bool = False) -> list[dict[str, Any]]:
@@ -64,9 +71,9 @@ def write_answers(folder: Path, *, adapter: str = "hotpotqa", primary: Sequence[
     pq.write_table(pa.Table.from_pylist(rows, schema=ANSWER_SCHEMA), folder / "answers.parquet")
     pq.write_table(pa.Table.from_pylist(steps, schema=ROUND_SCHEMA), folder / "rounds.parquet")
     names = [r["name"] for r in readers]
-    listed = [{"name": s, "says": f"says {s} & more", "family": FAMILIES[s], "paper": "", "needs": "", "ran": True, "readers": names, "corpus_scopes": list(corpus_scopes), "why_not": []}
+    listed = [{"name": s, "says": f"says {s} & more", "family": FAMILIES[s], "paper": "", "needs": "", "ran": True, "readers": names, "corpus_scopes": list(corpus_scopes), "why_not": [], **_declared(s)}
               for s in systems]
-    listed += [{"name": s, "says": "", "family": "main", "paper": "IRCoT", "needs": "", "ran": False, "readers": [], "corpus_scopes": [], "why_not": [why]} for s, why in (missing or {}).items()]
+    listed += [{"name": s, "says": "", "family": "main", "paper": "IRCoT", "needs": "", "ran": False, "readers": [], "corpus_scopes": [], "why_not": [why], **_declared(s)} for s, why in (missing or {}).items()]
     told = {"readers": list(readers), "llm_free": all(r["kind"] == "plain" for r in readers), "metric": {"adapter": adapter, "primary": list(primary), "rules": "rules <of> it"},
             "questions": {"test": questions, "asked": {str(s): questions for s in seeds}}, "corpus_scopes": list(corpus_scopes), "own_is_unified": own_is_unified, "seeds": list(seeds),
             "systems": listed}

@@ -17,23 +17,17 @@ from canopy.corpus.folds import Folds
 from canopy.hierarchy.tree import build_tree
 from canopy.items import Item, Question, write_items, write_questions
 from canopy.refinement import refine
-from canopy.report.case_page import CasePage
-from canopy.report.case_sections import case_sections
-from canopy.report.case_studies import (
-    DRAWN,
-    FINDS,
-    LOSES,
-    Case,
-    Chosen,
-    choose,
-    find_studies,
-    read_cases,
-    read_shown,
-)
-from canopy.report.forest import judged_nodes
+from canopy.report.cases.choice import Choice, choose, find_studies
+from canopy.report.cases.forest import judged_nodes
+from canopy.report.cases.model import DRAWN, FINDS, LOSES, Case
+from canopy.report.cases.page import CasePage
+from canopy.report.cases.reading import read_case_items, read_cases
+from canopy.report.markdown import section_markdown
+from canopy.report.page import section_html
+from canopy.report.tables.table_13_14_case_studies import case_sections
 from canopy.selection.layout import lay_out
 from canopy.selection.outcomes import judge
-from tests.evaluation.made_up_answers import make_answered
+from tests.report.made_up_answers import make_answered
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -70,7 +64,7 @@ def _cases(tmp_path: Path, questions: int = 6, **given: Any) -> tuple[list[Case]
     pq.write_table(pa.table({"question_id": names, "item_id": [f"i{q}" for q in names], "fragments": [[3, 4]] * questions}), tmp_path / "gold" / "gold.parquet")
     chosen = choose(answered, names, 3, 13)
     cases = read_cases(tmp_path / "answers", tmp_path / "benchmark", tmp_path / "gold", answered, chosen, Folds())
-    return cases, read_shown(tmp_path / "corpus", [], cases)
+    return cases, read_case_items(tmp_path / "corpus", [], cases)
 
 
 def test_nothing_that_is_shown_can_break_the_page(tmp_path: Path) -> None:
@@ -107,11 +101,11 @@ def test_the_studies_of_the_report_say_who_read_and_what_happened(tmp_path: Path
     sections = case_sections(cases, items)
     assert [s.key for s in sections] == ["cases", "case-1", "case-2"] and [s.places for s in sections[1:]] == [("Table 13",), ("Table 14",)]
     for s in sections[1:]:
-        assert "<script" not in s.html and "extractive reader <LLM-free>" in s.markdown and [t.key.rpartition("-")[2] for t in s.tables] == ["rounds", "answers"]
+        assert "<script" not in section_html(s) and "extractive reader <LLM-free>" in section_markdown(s) and [t.key.rpartition("-")[2] for t in s.tables] == ["rounds", "answers"]
         assert s.tables[0].rows[0]["kept"].endswith(": 1, 4")
     assert case_sections([], {}) == []
     lone = case_sections([c for c in cases if c.why != FINDS], items)
-    assert "No question of this run shows it." in lone[1].markdown
+    assert "No question of this run shows it." in section_markdown(lone[1])
 
 
 @pytest.mark.parametrize("given", [{"systems": ("vanilla",)}, {"systems": ("canopy",)}, {"corpus_scopes": ("gold",)}, {"questions": 0}, {"systems": ()}])
@@ -126,7 +120,7 @@ def test_gold_of_a_folded_item_is_marked_on_its_representative(tmp_path: Path) -
     answered, _ = make_answered(tmp_path / "answers", questions=1)
     write_questions(tmp_path / "questions.parquet", [Question("q0", "b", "?")])
     pq.write_table(pa.table({"question_id": ["q0", "q0"], "item_id": ["copy", "close"], "fragments": [[1], [2]]}), tmp_path / "gold.parquet")
-    (case,) = read_cases(tmp_path / "answers", tmp_path, tmp_path, answered, [Chosen("q0")], Folds(exact={"copy": "iq0"}, near={"close": "other"}))
+    (case,) = read_cases(tmp_path / "answers", tmp_path, tmp_path, answered, [Choice("q0")], Folds(exact={"copy": "iq0"}, near={"close": "other"}))
     assert case.gold == {"iq0": frozenset({1})}
 
 
@@ -135,8 +129,8 @@ def test_a_long_item_is_cut_short_but_never_its_gold(tmp_path: Path) -> None:
     answered, _ = make_answered(tmp_path / "a", questions=1, systems=("canopy",))
     write_questions(tmp_path / "questions.parquet", [Question("q0", "b", "?")])
     pq.write_table(pa.table({"question_id": ["q0"], "item_id": ["iq0"], "fragments": [[2900]]}), tmp_path / "gold.parquet")
-    (case,) = read_cases(tmp_path / "a", tmp_path, tmp_path, answered, [Chosen("q0")], Folds())
-    for step in case.answers[0]["steps"]:
+    (case,) = read_cases(tmp_path / "a", tmp_path, tmp_path, answered, [Choice("q0")], Folds())
+    for step in case.answers[0].steps:
         step["kept"] = [{"item_id": "iq0", "lo": 0, "hi": 2500, "score": 0.5, "depth": 1}]
     page = CasePage({"iq0": item}, 2, 30.0, {}).render([case])
     assert "2,460" not in page and "[2460 rows kept, not shown]" in page and "[400 rows dropped]" in page and "row 2900 end" in page and "row 2901 end" not in page

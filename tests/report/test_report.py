@@ -8,12 +8,12 @@ import pytest
 from canopy.config import Evaluation
 from canopy.evaluation.cases import Words
 from canopy.evaluation.measurement import measure
-from canopy.evaluation.measures import TUNED
+from canopy.evaluation.systems import TUNED
 from canopy.report.build import build_report
-from canopy.report.case_page import CasePage
-from canopy.report.tables import Results, Settings, summary_rows
+from canopy.report.cases.page import CasePage
+from canopy.report.results import Results, Settings
 from tests.evaluation.made_up import make_cases, make_gold, make_scores
-from tests.evaluation.made_up_answers import MODEL, PLAIN, make_answered
+from tests.report.made_up_answers import MODEL, PLAIN, make_answered
 
 TABLES = ("decisions", "regions", "systems", "levels", "retrieval")
 
@@ -24,7 +24,7 @@ def _results(name="made <up>", seed=5, questions=30):
     n = cases.layout.pairs
     words = Words(rng.integers(0, 4, n), rng.integers(1, 9, int(cases.layout.fragments[-1])), cases.layout.fragments[:-1],
                   cases.layout.fragments[:-1] + 1, cases.pair_question)
-    scores = {s: make_scores(cases, k, levels=50) for k, s in enumerate(("f0 one_pass", "f0 separate", TUNED))}
+    scores = {s: make_scores(cases, k, levels=50) for k, s in enumerate(("f0-one-pass", "f0-separate", TUNED))}
     tables = measure(cases, words, scores, Evaluation())
     tables.retrieval = [{"question_id": q, "k": k, "recall": float(rng.random() < k / 20), "rank": None} for q in cases.questions for k in (1, 5, 20)]
     return Results(name, **{t: pd.DataFrame(getattr(tables, t)) for t in TABLES}, splits=pd.DataFrame(make_gold(seed, questions=questions)[1]),
@@ -40,8 +40,13 @@ TRAINING = {"base": "all-MiniLM-L6-v2", "mode": "one_pass", "training": {"rank":
 
 
 @pytest.fixture(scope="module")
-def files():
+def report():
     return build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95))
+
+
+@pytest.fixture(scope="module")
+def files(report):
+    return report.files
 
 
 def test_the_page_needs_nothing_from_outside_and_escapes_what_it_shows(files):
@@ -58,23 +63,23 @@ def test_the_page_needs_nothing_from_outside_and_escapes_what_it_shows(files):
 
 
 def test_the_same_input_gives_the_same_bytes(files):
-    assert build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95)) == files
+    assert build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95)).files == files
 
 
 def test_metrics_hold_every_system_and_the_differences(files):
     told = json.loads(files["metrics.json"])["made <up>"]
-    assert {"f0_one_pass", "f0_separate", "f_theta", "flat_leaf_m1", "any_level_m4", "whole_item", "gold_span"} <= set(told)
+    assert {"f0-one-pass", "f0-separate", "f_theta", "flat-leaf-m1", "any-level-m4", "whole-item", "gold-span"} <= set(told)
     for d in told["difference"].values():
-        assert d["low"] <= d["value"] <= d["high"] and d["baseline"] in ("f0_one_pass", "f0_separate")
-    best = max(told["f0_one_pass"]["decision_accuracy"], told["f0_separate"]["decision_accuracy"])
+        assert d["low"] <= d["value"] <= d["high"] and d["baseline"] in ("f0-one-pass", "f0-separate")
+    best = max(told["f0-one-pass"]["decision_accuracy"], told["f0-separate"]["decision_accuracy"])
     assert told["difference"]["decision_accuracy"]["value"] == pytest.approx(told["f_theta"]["decision_accuracy"] - best, abs=2e-6)
-    assert told["whole_item"]["gold_recall"] == 1 and "decision_accuracy" not in told["whole_item"]
+    assert told["whole-item"]["gold_recall"] == 1 and "decision_accuracy" not in told["whole-item"]
     assert set(told["retrieval"]) == {"recall_at_1", "recall_at_5", "recall_at_20"}
 
 
-def test_rows_to_print_name_the_better_mode_first(files):
-    rows = summary_rows(json.loads(files["metrics.json"]))
-    assert [r["system"] for r in rows][1] == TUNED and rows[0]["system"].startswith("f0 ")
+def test_rows_to_print_name_the_better_mode_first(report):
+    rows = report.rows
+    assert [r["system"] for r in rows][1] == TUNED and rows[0]["system"].startswith("f0-")
     assert "[" in rows[1]["decision accuracy"] and "%" in rows[0]["gold recall"]
 
 
@@ -91,7 +96,7 @@ CORPUS = {"tables": {"items": [{"benchmark": "a", "modality": "text", "read": 9,
 
 
 def test_data_is_told_with_what_was_expected_and_where_examples_are():
-    files = build_report([_results()], {"instances": 900.0}, None, Settings(100, 13, 0.95), CORPUS)
+    files = build_report([_results()], {"instances": 900.0}, None, Settings(100, 13, 0.95), CORPUS).files
     data = files["report.md"].split("## Data")[1].split("\n## ")[0]
     assert "| made <up> | 31 | 28 | 1 | 1 | 1 |" in data and "add up" not in data and "| text | 40 | 3 | 0 | 2 |" in data
     assert "| dev questions | 7,405 | the release | 30 |" in data and "| training instances | 18,575 | the paper | 900 |" in data
@@ -100,19 +105,19 @@ def test_data_is_told_with_what_was_expected_and_where_examples_are():
     assert files["tables/folded.csv"] == "benchmark,into,exact,near\na,b <i>,1,2\n"
     short = _results()
     short.benchmark_summary["metrics"]["waiting"] = 0.0
-    assert "do not add up for made <up>" in build_report([short], {}, None, Settings(100, 13, 0.95))["report.md"]
+    assert "do not add up for made <up>" in build_report([short], {}, None, Settings(100, 13, 0.95)).files["report.md"]
 
 
 def test_a_benchmark_with_nothing_to_measure_is_told_not_dropped():
     empty = Results("bare", **{t: pd.DataFrame() for t in TABLES}, splits=pd.DataFrame(columns=["question_id", "split", "component"]),
                     benchmark_summary={"metrics": {"read": 3.0}})
-    files = build_report([empty], {}, None, Settings(100, 1, 0.95))
+    files = build_report([empty], {}, None, Settings(100, 1, 0.95)).files
     assert "bare" in files["report.html"] and json.loads(files["metrics.json"]) == {}
 
 
 def _with_answers(folder, readers=(PLAIN,), **given):
     answered, _ = make_answered(folder, readers=readers, missing={"ircot": "needs <a server>"}, **given)
-    return build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95), CORPUS, [answered], [], {}, CasePage({}, 2, 30.0, {}))
+    return build_report([_results()], TRAINING, CURVE, Settings(200, 13, 0.95), CORPUS, [answered], [], {}, CasePage({}, 2, 30.0, {})).files
 
 
 SMALL = {"systems": ("no-retrieval", "vanilla", "canopy", "canopy-exclude-seen"), "corpus_scopes": ("unified",)}
@@ -136,7 +141,7 @@ def test_answers_come_after_the_summary_and_what_was_not_run_is_last(full, tmp_p
     assert "<a server>" not in files["report.html"] and "needs &lt;a server&gt;" in files["report.html"]
     assert _with_answers(tmp_path / "a", **SMALL) == _with_answers(tmp_path / "b", **SMALL), "the same answers give the same bytes"
     told = json.loads(files["metrics.json"])["made <up>"]["answers"]
-    assert set(told) == {"unified", "own", "gold"} and {"em", "f1", "gold_recall", "tokens"} <= set(told["unified"]["canopy"]) and "canopy_exclude_seen" not in told["unified"]
+    assert set(told) == {"unified", "own", "gold"} and {"em", "f1", "gold_recall", "tokens"} <= set(told["unified"]["canopy"]) and "canopy-exclude-seen" not in told["unified"]
 
 
 def test_who_read_stands_on_every_table_of_answers(full, tmp_path):
@@ -174,7 +179,7 @@ def test_every_anchor_and_id_of_a_full_page_holds(full):
 
 @pytest.mark.parametrize("questions", [1, 2, 3])
 def test_very_few_questions_still_give_a_report(questions):
-    files = build_report([_results("tiny", seed=questions, questions=questions)], TRAINING, CURVE[:1], Settings(100, 1, 0.95))
+    files = build_report([_results("tiny", seed=questions, questions=questions)], TRAINING, CURVE[:1], Settings(100, 1, 0.95)).files
     assert "Fewer than 200 test questions in tiny" in files["report.md"] and "nan" not in files["metrics.json"].lower()
 
 
@@ -183,5 +188,5 @@ def test_items_without_decisions_and_words_are_reported_without_figures_that_nee
     r.decisions = r.decisions.iloc[:0]
     for c in ("decisions", "decisions_held", "kept_tokens", "whole_tokens"):
         r.systems[c] = 0
-    files = build_report([r], {}, None, Settings(100, 1, 0.95))
+    files = build_report([r], {}, None, Settings(100, 1, 0.95)).files
     assert "no decision could be measured" in files["report.html"] and "figures/tradeoff-pictures.svg" not in files
