@@ -15,7 +15,15 @@ from typing import Any
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.choices import chosen, with_options
 from canopy.benchmarks.reading.footage import Videos, files_below
-from canopy.benchmarks.reading.records import BLIND, distinct_files, given_id, iterate_records, list_of, object_of
+from canopy.benchmarks.reading.records import (
+    BLIND,
+    distinct_files,
+    given_id,
+    iterate_records,
+    list_of,
+    object_of,
+    pair_of,
+)
 from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.times import seconds_of
 from canopy.errors import DataError
@@ -120,10 +128,11 @@ def subtitle_cues(entries: list[Any], start: float, duration: float) -> tuple[li
     read, odd = [], 0
     for entry in entries:
         try:
-            begin, end = entry["timestamp"] if "timestamp" in entry else (entry["start"], entry["end"])
+            entry = object_of(entry, "a subtitle entry")
+            begin, end = pair_of(entry["timestamp"], "a timestamp") if "timestamp" in entry else (entry["start"], entry["end"])
             words = " ".join(text_of(entry["text"] if "text" in entry else entry["line"], "a subtitle").split())
             read.append((seconds_of(begin) - start, None if end is None else seconds_of(end) - start, words))
-        except (Unusable, KeyError, TypeError, ValueError):
+        except (Unusable, KeyError):
             odd += 1
     read.sort(key=lambda c: c[0])
     cues = []

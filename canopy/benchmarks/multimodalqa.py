@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
-from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of
+from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of, pair_of
 from canopy.benchmarks.reading.release import require_files
 from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
@@ -231,7 +231,7 @@ def gold_documents(record: dict[str, Any], about: dict[str, Any], answers: list[
         for entry in list_of(answer.get("image_instances"), "image_instances"):
             gold("image", object_of(entry, "an image instance")["doc_id"])
         for cell in list_of(answer.get("table_indices"), "table_indices"):
-            row, _ = cell
+            row, _ = pair_of(cell, "a table index")
             if isinstance(row, bool) or not isinstance(row, int):
                 raise Unusable(f"table_indices hold [row, column], not {str(cell)[:40]!r}")
             gold("table", cells_of).rows.add(row)

@@ -99,7 +99,7 @@ def map_record(record: Any, name: str, split: str, sink: Sink, draft: Draft, ori
         split = HELD_OUT if answers or gold else BLIND
     hops = given.split("__")[0] if "hop" in given.split("__")[0] else ""
     kind = hops if answerable else f"{hops} unanswerable".strip()
-    steps = tuple((f"step_{n}", text_of(s["question"], "a step's question")) for n, s in enumerate(record.get("question_decomposition") or [], 1))
+    steps = tuple((f"step_{n}", text_of(s["question"], "a step's question")) for n, s in enumerate(steps_of(record), 1))
     draft.questions.append(Question(qid, sink.benchmark, question, tuple(dict.fromkeys(answers)) if answerable else (), kind, split, steps))
     draft.annotations.extend(Annotation(qid, i.id, "chars", ((0.0, float(len(i.text))),))
                              for i in {items[idx].id: items[idx] for idx in gold}.values())
@@ -126,10 +126,15 @@ def supporting(record: dict[str, Any]) -> list[int]:
 
     In an unanswerable record the step whose paragraph was taken out names none.
     """
-    marked = [whole(p.get("idx", n), "a paragraph's idx") for n, p in enumerate(record.get("paragraphs") or []) if flag(p.get("is_supporting"))]
-    steps = [object_of(s, "a step of the decomposition").get("paragraph_support_idx")
-             for s in list_of(record.get("question_decomposition"), "question_decomposition")]
+    marked = [whole(p.get("idx", n), "a paragraph's idx") for n, p in enumerate(list_of(record.get("paragraphs"), "paragraphs")) if flag(p.get("is_supporting"))]
+    steps = [s.get("paragraph_support_idx") for s in steps_of(record)]
     return marked or list(dict.fromkeys(whole(s, "paragraph_support_idx") for s in steps if s is not None))
+
+
+def steps_of(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps that a question was composed of; empty if the record has none."""
+    steps = list_of(record.get("question_decomposition"), "question_decomposition")
+    return [object_of(s, "a step of the decomposition") for s in steps]
 
 
 def flag(value: Any) -> bool:

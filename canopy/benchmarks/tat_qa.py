@@ -91,8 +91,8 @@ def read(raw: Path, sink: Sink) -> None:
         for number, record in enumerate(load_json_list(path)):
             try:
                 pages.append((path, SPLITS[role], page_of(record, sink.benchmark)))
-            except (Unusable, KeyError, TypeError, AttributeError, ValueError) as e:
-                reject_page(record, f"record {number}", path, str(e) if isinstance(e, Unusable) else f"{type(e).__name__}: {e}", sink)
+            except Unusable as e:
+                reject_page(record, f"record {number}", path, str(e), sink)
     rewritten = match_rewritten(found["independent"], [p for _, _, p in pages], sink)
     for path, split, page in pages:
         read_page(path, split, page, rewritten, sink)
@@ -117,7 +117,7 @@ def page_of(record: Any, benchmark: str) -> Page:
     refused: dict[str, str] = {}
     paragraphs: dict[int, Item] = {}
     names: set[str] = set()
-    uid = text_of(object_of(record["table"], "table").get("uid"), "the table's uid")
+    uid = text_of(object_of(record.get("table"), "table").get("uid"), "the table's uid")
     try:
         table = table_of(record["table"].get("table"), uid, benchmark)
     except Unusable as e:

@@ -77,7 +77,7 @@ class Library:
         if named in self._items:
             return self._items[named]
         inside = PurePosixPath(named)
-        if inside.is_absolute() or ".." in inside.parts:
+        if not inside.parts or inside.is_absolute() or ".." in inside.parts:
             raise Unusable(f"path {named!r} points outside the data folder")
         below = PurePosixPath(*inside.parts[1:]) if inside.parts[0] == "dataset" else inside
         path = next((p for p in (dataset / below, self.raw / inside, self.raw / below) if p.is_file() and p.is_relative_to(self.raw)), None)

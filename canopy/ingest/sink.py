@@ -13,7 +13,9 @@ from typing import Any
 
 from canopy.items import Annotation, Item, Question
 
-_STRUCTURE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError, OSError)
+# What reading data raises: a missing field, a value out of range, a nesting too deep, a file that cannot be read. TypeError,
+# AttributeError and other RuntimeErrors are faults of the code: adapters check the shape of a record first.
+_STRUCTURE = (KeyError, ValueError, IndexError, OverflowError, RecursionError, OSError)
 
 
 class Unusable(Exception):
@@ -73,7 +75,7 @@ class Sink:
 
     @contextmanager
     def record(self, file: Path | str, record: str) -> Iterator[Draft]:
-        """Handle one record of a file. Any structural surprise inside puts it into quarantine, with where and why."""
+        """Handle one record of a file. An error of reading data puts it into quarantine, with where and why."""
         draft, name = Draft(), Path(file).name
         self.counts["read"] += 1
         self.read_from[name] += 1

@@ -227,9 +227,10 @@ def _sidecar_key(path: Path) -> str:
     if not path.stem.isdigit() or not beside.is_file() or beside.stat().st_size > MAX_SIDECAR_BYTES:
         return ""
     try:
-        url = json.loads(beside.read_bytes()).get("url")
-    except (OSError, ValueError, RecursionError, AttributeError):
+        notes = json.loads(beside.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return ""
+    url = notes.get("url") if isinstance(notes, dict) else None
     m = re.search(r"(?:[?&]v=|youtu\.be/)([A-Za-z0-9_-]+)", url) if isinstance(url, str) else None
     return m.group(1) if m else ""
 

@@ -101,6 +101,21 @@ def list_of(value: Any, what: str) -> list[Any]:
     return value
 
 
+def pair_of(value: Any, what: str) -> tuple[Any, Any]:
+    """A JSON list of two; Unusable if it is something else."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise Unusable(f"{what} must be a list of two, not {str(value)[:60]!r}")
+    return value[0], value[1]
+
+
+def pairs_of(firsts: Any, seconds: Any, what: str) -> list[tuple[Any, Any]]:
+    """Two JSON lists of equal length as pairs; Unusable if they are something else."""
+    left, right = list_of(firsts, what), list_of(seconds, what)
+    if len(left) != len(right):
+        raise Unusable(f"{what} must be lists of equal length, not of {len(left)} and {len(right)}")
+    return list(zip(left, right, strict=True))
+
+
 def strings_of(value: Any, what: str) -> tuple[str, ...]:
     """A list of strings, or one string, without repeats and blanks, in order; Unusable where it is something else."""
     texts = [value] if isinstance(value, str) else list_of(value, what)

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, iterate_records, list_of, object_of
+from canopy.benchmarks.reading.records import (
+    BLIND,
+    HELD_OUT,
+    given_id,
+    iterate_records,
+    list_of,
+    object_of,
+    pair_of,
+    pairs_of,
+)
 from canopy.ingest.fields import item_id, text_of
 from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
@@ -85,9 +94,11 @@ def context_pairs(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """The context as (title, sentences), from the official pairs or a mirror's dict of lists. Unusable where it is neither."""
     context = record["context"]
     if isinstance(context, dict):
-        pairs = zip(context["title"], context["sentences"] if "sentences" in context else context["content"], strict=True)
+        texts = context["sentences"] if "sentences" in context else context["content"]
+        pairs = pairs_of(context["title"], texts, "context")
     else:
-        pairs = ((p["title"], p["sentences"]) if isinstance(p, dict) else p for p in list_of(context, "context"))
+        paragraphs = list_of(context, "context")
+        pairs = [(p["title"], p["sentences"]) if isinstance(p, dict) else pair_of(p, "a context paragraph") for p in paragraphs]
     out = []
     for title, sentences in pairs:
         if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
@@ -99,7 +110,10 @@ def context_pairs(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
 def supporting_facts(record: dict[str, Any]) -> dict[str, list[int]]:
     """Supporting facts as sentence numbers by title, from the official pairs or a mirror's dict of lists; {} where there are none."""
     facts = record.get("supporting_facts")
-    pairs = zip(facts["title"], facts["sent_id"], strict=True) if isinstance(facts, dict) else iter(list_of(facts, "supporting_facts"))
+    if isinstance(facts, dict):
+        pairs = pairs_of(facts["title"], facts["sent_id"], "supporting_facts")
+    else:
+        pairs = [pair_of(f, "a supporting fact") for f in list_of(facts, "supporting_facts")]
     out: dict[str, list[int]] = {}
     for title, number in pairs:
         if not isinstance(number, int) or isinstance(number, bool):
@@ -110,10 +124,12 @@ def supporting_facts(record: dict[str, Any]) -> dict[str, list[int]]:
 
 def lacks_gold(record: Any) -> bool:
     """Whether a well-formed record names a supporting title that its own context does not have."""
+    if not isinstance(record, dict):
+        return False
     try:
         titles = {title_key(t) for t, sentences in context_pairs(record) if text_of("".join(sentences), "a paragraph", empty=True).strip()}
         return bool({title_key(t) for t in supporting_facts(record)} - titles)
-    except (Unusable, KeyError, TypeError, ValueError, AttributeError):
+    except (Unusable, KeyError):
         return False  # mapping it says what is wrong
 
 
