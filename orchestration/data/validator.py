@@ -13,29 +13,35 @@ from orchestration.data.data_docs import docs_page, write_docs
 
 
 class ExpectationsValidator:
-    """The validator that stages are given: canopy's rules, then Great Expectations on what the stage writes, and the page of both.
+    """Checks with canopy's rules, then with Great Expectations, and writes the data docs.
 
-    What a stage reads was checked by Great Expectations when it was written; it is checked again by the rules alone, and by Great
-    Expectations where they find something, so that the page shows it.
+    Great Expectations checks what a stage writes. What a stage reads was checked by it when it was written: it is
+    checked again by the rules alone, and by Great Expectations only if they find something, so that the page shows it.
     """
 
     def __init__(self, workspace: Path, stage: str, benchmark: str | None = None) -> None:
         self._stage, self._workspace, self._benchmark = stage, workspace, benchmark
 
     def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[CheckOutcome]:
-        """Outcomes of every rule of a suite that the tables suffice for; a rule holds where both say so.
+        """Outcomes of every rule of a suite that the tables suffice for; a rule holds if both say so.
+
+        Parameters
+        ----------
+        source : str
+            The output that the tables were read from; empty for what the stage is about to write.
 
         Raises
         ------
         ValidationFailed
-            Where a blocking rule fails; the message names the rule, the first failing rows and the page with the others.
+            If a blocking rule fails; the message names the rule, the first failing rows and the page with the others.
         """
         rules = rules_for(suite, tables, source)
-        judged = tabulate(rules, tables)
-        outcomes, more = check_rules(rules, judged), ""
+        checked = tabulate(rules, tables)
+        outcomes, more = check_rules(rules, checked), ""
         if not source or any(map(is_blocked, outcomes)):
-            said = write_docs(self._workspace, self._stage, self._benchmark, suite, rules, judged, source)
-            outcomes = [mine if not mine["passed"] or theirs["passed"] else theirs for mine, theirs in zip(outcomes, said, strict=True)]
+            others = write_docs(self._workspace, self._stage, self._benchmark, suite, rules, checked, source)
+            outcomes = [ours if not ours["passed"] or theirs["passed"] else theirs
+                        for ours, theirs in zip(outcomes, others, strict=True)]
             more = f"all rows: {docs_page(self._workspace, self._stage, self._benchmark)}"
         refuse_broken(suite, outcomes, source, more)
         return outcomes

@@ -83,7 +83,8 @@ def _ratio(table: pd.DataFrame, system: str, questions: list[str], measure: Meas
     missing = {*measure.columns} - {*table.columns}
     if missing:
         raise DataError(f"a registered evaluation has no column {', '.join(sorted(missing))}: another version of "
-                        "canopy wrote it; `canopy run --force evaluation` evaluates and registers the workspace's model again")
+                        "canopy wrote it; `canopy run --force evaluation` evaluates the workspace's model and "
+                        "registers it again")
     rows = table[table["system"] == system].set_index("question_id").reindex(questions)
     columns = {c: rows[c].to_numpy(dtype=np.float64) for c in rows.columns if c != "system"}
     return measure.ratio(columns)

@@ -123,7 +123,8 @@ def _version_tags(workspace: Path, config: Config, parts: ModelParts, evaluation
         "fingerprint": fingerprint, "parts": json.dumps(asdict(parts), sort_keys=True),
         "encoder.digest": parts.digest, "adapter.sha256": parts.adapter, "store.manifest_sha256": parts.store,
         "index.manifest_sha256": parts.index, "corpus.sha256": parts.corpus, "encoder.kind": encoder.kind,
-        "encoder.mode": encoder.mode, "encoder.window": str(encoder.window_tokens), "encoder.overlap": str(encoder.overlap),
+        "encoder.mode": encoder.mode, "encoder.window": str(encoder.window_tokens),
+        "encoder.overlap": str(encoder.overlap),
         "encoder.pooling": training.get("training.pooling", "mean"), **training,
     }
     for benchmark, e in evaluations.items():

@@ -60,7 +60,8 @@ def test_every_system_is_listed_with_what_it_needs_and_whether_it_can_run(tmp_pa
     assert "    needs gold evidence" in paragraph(text, "gold-item")
     assert ircot.startswith("ircot: cannot run here\n")
     assert "    why not: needs a language model server: set language.base_url" in ircot
-    assert "    why not: needs a model: answers.models.recomp_extractive is not set; " in paragraph(text, "recomp-extractive")
+    assert ("    why not: needs a model: answers.models.recomp_extractive is not set; "
+            in paragraph(text, "recomp-extractive"))
     assert "No language model server is set: the LLM-free roles read" in text
 
 
@@ -184,7 +185,8 @@ def test_what_answers_took_is_shown_cold_and_cached(tmp_path: Path) -> None:
     assert "77" not in text and "88" not in text
     path.write_text("[]")
     assert "no seconds that can be read" in shown()
-    assert [show_time(s) for s in (0, 0.0000049, 0.0099, 0.9999, 99.96, 1234)] == ["0", "0.0049 ms", "9.9 ms", "1.0 s", "100 s", "1,234 s"]
+    times = [show_time(s) for s in (0, 0.0000049, 0.0099, 0.9999, 99.96, 1234)]
+    assert times == ["0", "0.0049 ms", "9.9 ms", "1.0 s", "100 s", "1,234 s"]
 
 
 def test_values_are_combined(tmp_path: Path) -> None:
@@ -199,7 +201,7 @@ def test_values_are_combined(tmp_path: Path) -> None:
     assert all(p.folder.is_relative_to(tmp_path / ".canopy" / "sweeps") for p in points)
     axes = ["hierarchy.branching=4,2", "answers.k=5", "answers.corpus_scopes=[own, gold],[unified]"]
     again = plan_points(tmp_path, axes)
-    assert {p.folder for p in again} == {p.folder for p in points}  # a point keeps its workspace, whatever else is asked for
+    assert {p.folder for p in again} == {p.folder for p in points}  # a point keeps its workspace in another sweep
 
 
 @pytest.mark.parametrize(("assignment", "message"), [

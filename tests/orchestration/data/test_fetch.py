@@ -44,7 +44,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.headers.get("If-Range") == s.tag else 0
+        continued = wanted and self.headers.get("If-Range") == s.tag
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if continued else 0
         self.send_response(206 if start else 200)
         self.send_header("ETag", s.tag)
         self.send_header("Content-Length", str(len(s.body) - start))
