@@ -1,4 +1,7 @@
-"""A workspace with everything that the stage `answers` reads, in small: the tiny model's corpus, six questions, one of them with two alternatives."""
+"""A workspace with everything that the stage `answers` reads, in small.
+
+The tiny model's corpus, six questions, one of them with two alternatives.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +42,21 @@ QUESTIONS = [
     Question("tiny/waltz", BENCHMARK, "Who named a waltz after the Danube?", ("Johann Strauss", "Strauss")),
     Question("tiny/prizes", BENCHMARK, "In which year did Marie Curie win the Nobel Prize in Chemistry?", ("1911",)),
     Question("tiny/neon", BENCHMARK, "What is the symbol of neon, a noble gas?", ("Ne",)),
-    Question("tiny/pad", BENCHMARK, "What does the crew of the rocket do before the launch?", ("walks to the launch pad",)),
+    Question("tiny/pad", BENCHMARK, "What does the crew of the rocket do before the launch?",
+             ("walks to the launch pad",)),
     Question("tiny/verdict", BENCHMARK, "Is Mars red?", ("yes",)),
 ]
 ANNOTATIONS = [
     Annotation("tiny/dam", "tiny/nile", "chars", (_sentence("tiny/nile", "The Aswan High Dam was finished in 1970."),)),
-    Annotation("tiny/waltz", "tiny/danube", "chars", (_sentence("tiny/danube", "Johann Strauss named a waltz after it."),)),
-    Annotation("tiny/prizes", "tiny/curie", "chars", (_sentence("tiny/curie", "In 1911 she won the Nobel Prize in Chemistry."),)),
+    Annotation("tiny/waltz", "tiny/danube", "chars", (_sentence("tiny/danube",
+                                                                "Johann Strauss named a waltz after it."),)),
+    Annotation("tiny/prizes", "tiny/curie", "chars", (_sentence("tiny/curie",
+                                                                "In 1911 she won the Nobel Prize in Chemistry."),)),
     Annotation("tiny/neon", "tiny/elements", "rows", ((1.0, 2.0),), 0),
     Annotation("tiny/neon", "tiny/diagram", "item", (), 1),
     Annotation("tiny/pad", "tiny/launch", "seconds", ((2.0, 8.0),)),
-    Annotation("tiny/verdict", "tiny/mars", "chars", (_sentence("tiny/mars", "Its red colour comes from iron oxide."),)),
+    Annotation("tiny/verdict", "tiny/mars", "chars", (_sentence("tiny/mars",
+                                                                "Its red colour comes from iron oxide."),)),
 ]
 
 
@@ -67,7 +74,8 @@ def make_answer_workspace(root: Path) -> Path:
     rows, unlocated = map_annotations(ANNOTATIONS, _TEXT, 30.0)
     assert not unlocated
     write_table(gold / "gold.parquet", rows, GOLD_SCHEMA)
-    write_table(gold / "splits.parquet", [{"question_id": q.id, "split": "test", "component": n} for n, q in enumerate(QUESTIONS)], SPLIT_SCHEMA)
+    write_table(gold / "splits.parquet", [{"question_id": q.id, "split": "test", "component": n} for n,
+                                          q in enumerate(QUESTIONS)], SPLIT_SCHEMA)
     write_table(gold / "duplicates.parquet", [], DUPLICATE_SCHEMA)
     return root
 

@@ -1,4 +1,4 @@
-"""The gold that answers are measured against, over folded items: where one item stands for another, what is kept of either counts alike."""
+"""The gold that answers are measured against. A folded item counts as its representative does."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from canopy.hierarchy.leaves import Leaves
 from canopy.items import Item, Question
 
 Fragment = tuple[str, int]
-Held = Callable[[str], tuple[Item, Leaves]]
+Lookup = Callable[[str], tuple[Item, Leaves]]  # item id to the item and its leaves
 
 
 class Places:
     """Where an item's fragments are found, in the items that retrieval searches.
 
-    An exact duplicate's fragments are its representative's. A near-duplicate's words are aligned with its representative's: a fragment
-    is found where any of its words are; one whose words the representative lacks stays the near-duplicate's own, and retrieval cannot find it.
+    An exact duplicate's fragments are its representative's. A near-duplicate's words are aligned with its
+    representative's: a fragment is found where any of its words are. A fragment whose words the representative lacks
+    stays the near-duplicate's own, and retrieval cannot find it.
     """
 
-    def __init__(self, folds: Folds, held: Held) -> None:
-        self._folds, self._held = folds, held
+    def __init__(self, folds: Folds, look_up: Lookup) -> None:
+        self._folds, self._look_up = folds, look_up
         self._aligned: dict[str, list[frozenset[Fragment]]] = {}
 
     def item(self, item_id: str) -> str:
@@ -43,14 +44,14 @@ class Places:
     def _align(self, item_id: str) -> list[frozenset[Fragment]]:
         other = self._folds.near[item_id]
         (mine, owner), (theirs, place) = (self._words(i) for i in (item_id, other))
-        found: list[set[Fragment]] = [set() for _ in range(self._held(item_id)[1].count)]
+        aligned: list[set[Fragment]] = [set() for _ in range(self._look_up(item_id)[1].count)]
         for a, b, n in difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks():
             for k in range(n):
-                found[owner[a + k]].add((other, place[b + k]))
-        return [frozenset(f) or frozenset({(item_id, n)}) for n, f in enumerate(found)]
+                aligned[owner[a + k]].add((other, place[b + k]))
+        return [frozenset(f) or frozenset({(item_id, n)}) for n, f in enumerate(aligned)]
 
     def _words(self, item_id: str) -> tuple[list[str], list[int]]:
-        each = [answer_words(t) for t in item_words(*self._held(item_id))[1]]
+        each = [answer_words(t) for t in item_words(*self._look_up(item_id))[1]]
         return [w for words in each for w in words], [n for n, words in enumerate(each) for _ in words]
 
 
@@ -61,18 +62,20 @@ class AnswerGold:
     Attributes
     ----------
     fragments, items : mapping
-        Question to its alternatives (by group), each the fragments, or items, that retrieval should find, as `Places` names them.
-    given : mapping
-        Question to (item, fragments) of its best-annotated group, as annotated: what the corpus_scope "gold items given" gives. Best is the group with the
-        largest share of located rows, of those the one with the lowest number.
+        Question to its alternatives (by group), each the fragments, or items, that retrieval should find, as `Places`
+        names them.
+    annotations : mapping
+        Question to (item, fragments) of its best-annotated group, as annotated: the items under the corpus scope
+        ``gold``. The best group has the largest share of located rows; of several, it is the one with the lowest
+        number.
     stated : frozenset of str
-        Questions of which some gold item states an accepted answer; of questions without gold, those whose answers could be stated. Only for these can
-        one say whether the answer is in the evidence.
+        Questions of which some gold item states an accepted answer; of questions without gold, those whose answers
+        could be stated. Whether the answer is in the evidence is defined for these alone.
     """
 
     fragments: Mapping[str, Mapping[int, frozenset[Fragment]]] = field(default_factory=dict)
     items: Mapping[str, Mapping[int, frozenset[str]]] = field(default_factory=dict)
-    given: Mapping[str, tuple[tuple[str, tuple[int, ...]], ...]] = field(default_factory=dict)
+    annotations: Mapping[str, tuple[tuple[str, tuple[int, ...]], ...]] = field(default_factory=dict)
     stated: frozenset[str] = frozenset()
 
     def recall(self, question_id: str, kept: frozenset[Fragment]) -> float | None:
@@ -85,36 +88,40 @@ class AnswerGold:
         groups = self.fragments.get(question_id, {})
         return max(groups.values(), key=lambda g: len(g & kept) / len(g), default=frozenset())
 
-    def items_found(self, question_id: str, found: frozenset[str]) -> tuple[int, int]:
-        """How many gold items were found, and of how many: of the alternative of which the largest share was."""
+    def items_found(self, question_id: str, retrieved: frozenset[str]) -> tuple[int, int]:
+        """How many gold items were retrieved, and how many there are, in the alternative with the largest share."""
         groups = self.items.get(question_id, {})
-        best = max(groups.values(), key=lambda g: len(g & found) / len(g), default=frozenset())
-        return len(best & found), len(best)
+        best = max(groups.values(), key=lambda g: len(g & retrieved) / len(g), default=frozenset())
+        return len(best & retrieved), len(best)
 
 
-def build_gold(rows: Sequence[Mapping[str, Any]], questions: Sequence[Question], places: Places, held: Held) -> AnswerGold:
-    """Gather gold rows (as gold_spans writes them) of the given questions."""
-    asked = {q.id for q in questions}
+def build_gold(rows: Sequence[Mapping[str, Any]], questions: Sequence[Question], places: Places,
+               look_up: Lookup) -> AnswerGold:
+    """Gather gold rows (as gold_spans writes them) of some questions."""
+    ids = {q.id for q in questions}
     groups: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
     for r in rows:
-        if r["question_id"] in asked:
+        if r["question_id"] in ids:
             groups.setdefault(r["question_id"], {}).setdefault(int(r["group"]), []).append(r)
-    fragments, items, given = {}, {}, {}
+    fragments, items, annotations = {}, {}, {}
     for q, of in groups.items():
         of = dict(sorted(of.items()))
-        fragments[q] = {g: frozenset().union(*(places.fragments(r["item_id"], r["fragments"]) for r in rs)) for g, rs in of.items()}
+        fragments[q] = {g: frozenset().union(*(places.fragments(r["item_id"], r["fragments"]) for r in rs))
+                        for g, rs in of.items()}
         items[q] = {g: frozenset(places.item(r["item_id"]) for r in rs) for g, rs in of.items()}
         best = max(of.values(), key=lambda rs: sum(r["coverage"] == "located" for r in rs) / len(rs))
-        given[q] = tuple((r["item_id"], tuple(int(f) for f in r["fragments"])) for r in best)
-    return AnswerGold(fragments, items, given, frozenset(q.id for q in questions if _is_stated(q, groups.get(q.id, {}), held)))
+        annotations[q] = tuple((r["item_id"], tuple(int(f) for f in r["fragments"])) for r in best)
+    stated = frozenset(q.id for q in questions if _is_stated(q, groups.get(q.id, {}), look_up))
+    return AnswerGold(fragments, items, annotations, stated)
 
 
-def _is_stated(question: Question, groups: Mapping[int, Sequence[Mapping[str, Any]]], held: Held) -> bool:
-    wanted = matchable(question.answers)
-    if not groups or not wanted:
-        return bool(wanted)
+def _is_stated(question: Question, groups: Mapping[int, Sequence[Mapping[str, Any]]], look_up: Lookup) -> bool:
+    """Whether some gold item states an accepted answer; without gold, whether there is an answer to look for."""
+    answers = matchable(question.answers)
+    if not groups or not answers:
+        return bool(answers)
     for item_id in dict.fromkeys(r["item_id"] for rs in groups.values() for r in rs):
-        item, leaves = held(item_id)
-        if find_answers(wanted, *item_words(item, leaves), across=item.modality in ("text", "video")):
+        item, leaves = look_up(item_id)
+        if find_answers(answers, *item_words(item, leaves), across=item.modality in ("text", "video")):
             return True
     return False

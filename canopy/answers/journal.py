@@ -1,4 +1,4 @@
-"""Finished work as lines of a file, so that a killed run goes on where it was: what is in the file is not done again."""
+"""Finished work as lines of a file, so that a run that was killed goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Key = tuple[str, ...]
 class Journal:
     """Records by key, one JSON line each, appended as they are made; safe for many threads of one process.
 
-    A line that a kill cut short, or that cannot be read, is as if it had never been: its work is done again. Only keys and places are held in memory.
+    A line that a kill cut short, or that cannot be read, is ignored: its work is done again. Memory holds keys and
+    places alone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,7 +49,7 @@ class Journal:
             self._place[tuple(key)] = (at, len(line))
 
     def get(self, key: Sequence[str]) -> Any:
-        """The record of a key; KeyError where there is none."""
+        """The record of a key; KeyError if there is none."""
         at, length = self._place[tuple(key)]
         with self._lock:
             self._file.seek(at)

@@ -1,4 +1,4 @@
-"""Opens what systems answer with: the corpus, the index, the node scores and the roles, for each corpus scope of one benchmark."""
+"""Opens the corpus, the index, the node scores and the roles that systems answer a benchmark's questions with."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from canopy.answers.caching import CachingCritic, CachingReader
 from canopy.answers.gold import AnswerGold, Places, build_gold
-from canopy.answers.remembering import RememberingCritic, RememberingReader
 from canopy.benchmarks.declaration import Benchmark, read_declaration
 from canopy.config import Answers, Config, Language
 from canopy.corpus.folds import Folds
@@ -44,7 +44,7 @@ class Workbench:
     searchers : mapping
         Corpus scope to its search.
     same_corpus : bool
-        Whether the benchmark's own corpus is all there is, so that ``unified`` and ``own`` are one.
+        Whether the benchmark's own corpus is the whole corpus, so that ``unified`` and ``own`` are one.
     """
 
     questions: list[Question]
@@ -62,12 +62,14 @@ class Workbench:
     same_corpus: bool
 
     def situation(self, language_model: bool) -> Situation:
-        """What systems can count on."""
-        return Situation(language_model, self.models, self.settings.models, frozenset(self.scorers), bool(self.gold.given))
+        """What this workspace offers to systems."""
+        return Situation(language_model, self.models, self.settings.models, frozenset(self.scorers),
+                         bool(self.gold.annotations))
 
     def tools(self, corpus_scope: str, roles: Roles, answers: Answers) -> Tools:
-        """The tools of one corpus scope. ``answers``: with the sizes of the variant that is run."""
-        return Tools(self.library, self.searchers[corpus_scope], self.scorers, roles, answers, corpus_scope, self.gold.given, self.declaration.evidence_cap, self.models)
+        """The tools of one corpus scope; ``answers`` has the sizes of the variant that is run."""
+        return Tools(self.library, self.searchers[corpus_scope], self.scorers, roles, answers, corpus_scope,
+                     self.gold.annotations, self.declaration.evidence_cap, self.models)
 
 
 def read_test_questions(paths: Paths, benchmark: str) -> list[Question]:
@@ -83,99 +85,115 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
     Raises
     ------
     DataError, EncoderMismatch
-        Where an output is missing, damaged, or another encoder's.
+        If an output is missing, damaged, or another encoder's.
     """
     questions = read_test_questions(paths, benchmark)
     rows = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
-    asked = {q.id for q in questions}
-    annotated = sorted({r["item_id"] for r in rows if r["question_id"] in asked})
+    test = {q.id for q in questions}
+    annotated = sorted({r["item_id"] for r in rows if r["question_id"] in test})
     own_items = read_items(paths.output("benchmark", benchmark) / "items.parquet", annotated)
     corpus = Corpus.open(paths.output("corpus"), {i.id: i for i in own_items})
     library = Library(corpus, config.hierarchy.segment_seconds, corpus.folds.representatives(), paths.media(config))
 
-    def held(item_id: str) -> tuple[Item, Leaves]:
+    def look_up(item_id: str) -> tuple[Item, Leaves]:
         return library.item(item_id), library.leaves(item_id)
 
-    places = Places(corpus.folds, held)
+    places = Places(corpus.folds, look_up)
     adapter = paths.output("node_encoder") / "adapter"
     f0 = load_encoder(config.encoder)
     tuned = load_encoder(config.encoder, adapter=adapter, media=paths.media(config))
     folder = paths.output("node_embeddings")
-    stores = {"f0": NodeStore.open(folder / "f0", digest=f0.digest), "f_theta": NodeStore.open(folder / "f_theta", digest=tuned.digest)}
+    stores = {"f0": NodeStore.open(folder / "f0", digest=f0.digest),
+              "f_theta": NodeStore.open(folder / "f_theta", digest=tuned.digest)}
     if (folder / PER_MODALITY).is_dir():
         stores[PER_MODALITY] = NodeStore.open(folder / PER_MODALITY)
     stores |= {p.name: NodeStore.open(p, digest=tuned.digest) for p in sorted(folder.glob(f"{BRANCHING}*"))}
-    index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest, device=config.index.device)
+    index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest,
+                           device=config.index.device)
     modality, own = corpus.modalities(index.ids), _own_rows(paths, benchmark, corpus.folds, index.ids)
-    searchers = {"unified": Searcher(index, f0.encode_queries, modality), "own": Searcher(index, f0.encode_queries, modality, own)}
-    return Workbench(
-        questions, build_gold(rows, questions, places, held), places, library, {**searchers, "gold": searchers["unified"]},
-        {n: Scorer(s, library.representative) for n, s in stores.items()}, stores, f0, tuned, find_models(config.answers.models, paths.root),
-        read_declaration(paths.output("benchmark", benchmark)), config.answers, bool(own.all()))
+    unified = Searcher(index, f0.encode_queries, modality)
+    searchers = {"unified": unified, "own": Searcher(index, f0.encode_queries, modality, own), "gold": unified}
+    scorers = {n: Scorer(s, library.representative) for n, s in stores.items()}
+    gold = build_gold(rows, questions, places, look_up)
+    models = find_models(config.answers.models, paths.root)
+    declaration = read_declaration(paths.output("benchmark", benchmark))
+    return Workbench(questions, gold, places, library, searchers, scorers, stores, f0, tuned, models, declaration,
+                     config.answers, bool(own.all()))
 
 
 def _own_rows(paths: Paths, benchmark: str, folds: Folds, ids: Sequence[str]) -> np.ndarray:
-    """The rows of the index that are a benchmark's own items, or stand for one of them."""
-    mine = {folds.representative(i) for i in pq.read_table(paths.output("benchmark", benchmark) / "items.parquet", columns=["id"])["id"].to_pylist()}
-    return np.array([i in mine for i in ids], dtype=bool)
+    """The rows of the index that are a benchmark's own items or their representatives, as bool a row."""
+    items = pq.read_table(paths.output("benchmark", benchmark) / "items.parquet", columns=["id"])
+    own = {folds.representative(i) for i in items["id"].to_pylist()}
+    return np.array([i in own for i in ids], dtype=bool)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A configured reader with all roles: one for every seed where its model draws its words, else one for all seeds (under the first).
+class ConfiguredReader:
+    """A reader of params.yaml with all its roles.
 
-    ``made_with``: names what its replies depend on.
+    Parameters
+    ----------
+    sampled : bool
+        Whether its model samples its words.
+    by_seed : mapping
+        The roles of every seed if words are sampled; otherwise one set of roles for all seeds, under the first.
+    made_with : str
+        Names what its replies depend on.
     """
 
     name: str
     label: str
     kind: str
-    drawn: bool
+    sampled: bool
     by_seed: Mapping[int, Roles]
     made_with: str
 
     def roles(self, seeds: Sequence[int]) -> Roles:
         """The roles that answer for these seeds."""
-        return self.by_seed[seeds[0]] if self.drawn else next(iter(self.by_seed.values()))
+        return self.by_seed[seeds[0]] if self.sampled else next(iter(self.by_seed.values()))
 
 
-def connect_readers(config: Config, paths: Paths, encoder: TrainableEncoder) -> dict[str, Reading]:
+def connect_readers(config: Config, paths: Paths, encoder: TrainableEncoder) -> dict[str, ConfiguredReader]:
     """Every configured reader by its name; the first is ``language``'s.
 
     Raises
     ------
     DataError
-        Where two readers have one name, so that their rows could not be told apart.
+        If two readers have one name, so that their rows could not be distinguished.
     ServerError
-        Where a server that is named cannot be used.
+        If a configured server cannot be used.
     """
-    found: dict[str, Reading] = {}
+    readers: dict[str, ConfiguredReader] = {}
     for language in (config.language, *config.answers.readers):
-        reading = _connect(language, config.answers, paths, encoder)
-        if reading.name in found:
-            raise DataError(f"params.yaml: answers.readers: two readers are called {reading.name!r}; give each another model")
-        found[reading.name] = reading
-    return found
+        reader = _connect(language, config.answers, paths, encoder)
+        if reader.name in readers:
+            raise DataError(f"params.yaml: answers.readers: two readers are called {reader.name!r}; "
+                            "give each another model")
+        readers[reader.name] = reader
+    return readers
 
 
-def _connect(language: Language, answers: Answers, paths: Paths, encoder: TrainableEncoder) -> Reading:
+def _connect(language: Language, answers: Answers, paths: Paths, encoder: TrainableEncoder) -> ConfiguredReader:
     from canopy.llm.connect import connect_roles
     from canopy.llm.plain import plain_roles
 
     def connect(seed: int) -> Roles:
-        return connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), seed, (answers.evidence_tokens, answers.video_evidence_tokens))
+        room = (answers.evidence_tokens, answers.video_evidence_tokens)
+        return connect_roles(language, paths.work("llm"), lambda: plain_roles(encoder), seed, room)
 
     roles, seeds = connect(answers.seeds[0]), answers.seeds
     if roles.kind == "plain":
-        roles = replace(roles, reader=RememberingReader(roles.reader), critic=RememberingCritic(roles.critic))
-    drawn = roles.kind == "llm" and language.temperature > 0
-    others = {s: connect(s) for s in seeds[1:]} if drawn else {}
-    return Reading(roles.reader.name, roles.label, roles.kind, drawn, {seeds[0]: roles, **others}, _identity(language) if roles.kind == "llm" else "")
+        roles = replace(roles, reader=CachingReader(roles.reader), critic=CachingCritic(roles.critic))
+    sampled = roles.kind == "llm" and language.temperature > 0
+    others = {s: connect(s) for s in seeds[1:]} if sampled else {}
+    made_with = _identity(language) if roles.kind == "llm" else ""
+    return ConfiguredReader(roles.reader.name, roles.label, roles.kind, sampled, {seeds[0]: roles, **others}, made_with)
 
 
 def _identity(language: Language) -> str:
-    """Names a language model as it is asked; where and how patiently does not change what it says."""
-    asked = language.model_dump(mode="json", exclude={"base_url", "concurrency", "timeout_seconds", "tries"})
-    named = Path(language.tokenizer).expanduser()
-    counted = folder_mark(named / "tokenizer.json" if named.is_dir() else named) if language.tokenizer else ""
-    return text_sha256(json.dumps([asked, counted, os.environ.get("CANOPY_LLM_MODEL", "")], sort_keys=True))[:16]
+    """Names a language model and how it is asked; address, concurrency, time-outs and tries do not count."""
+    settings = language.model_dump(mode="json", exclude={"base_url", "concurrency", "timeout_seconds", "tries"})
+    path = Path(language.tokenizer).expanduser()
+    tokenizer = folder_mark(path / "tokenizer.json" if path.is_dir() else path) if language.tokenizer else ""
+    return text_sha256(json.dumps([settings, tokenizer, os.environ.get("CANOPY_LLM_MODEL", "")], sort_keys=True))[:16]

@@ -1,4 +1,4 @@
-"""Answers without a language model on all cores: each process opens the workspace for itself and answers whole questions."""
+"""Answers without a language model on all cores: each process opens the workspace and answers whole questions."""
 
 from __future__ import annotations
 
@@ -11,27 +11,32 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from canopy.answers.rows import AnswerRecord
 from canopy.answers.run import Run, prepare_run
 from canopy.config import Config
 from canopy.errors import CanopyError
 from canopy.paths import Paths
 
-WORTHWHILE = 1_500  # answers; fewer are made sooner than a process has started
-Answer = tuple[tuple[str, ...], dict[str, Any]]  # an answer's key and its record
+MIN_ANSWERS_FOR_PROCESSES = 1_500  # fewer are answered before a process has started
+Answer = tuple[tuple[str, ...], AnswerRecord]  # an answer's key and its record
 _run: Run | None = None  # of a worker process
 
 
 def usable_cores() -> int:
-    """Cores that may be used: what OMP_NUM_THREADS says, else those of this process."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return int(told) if told.isdigit() and int(told) else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores that may be used: OMP_NUM_THREADS of them if it is set, otherwise those of this process."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    if limit.isdigit() and int(limit):
+        return int(limit)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch on one thread: the last bits of a vector depend on how many there are, and answers must not depend on how many processes made them."""
+    """Torch on one thread.
+
+    The last bits of a vector depend on the number of threads, and answers must not depend on the number of processes.
+    """
     import torch
 
     before = torch.get_num_threads()
@@ -67,8 +72,9 @@ def _answer(question_id: str, cells: Sequence[int]) -> list[Answer]:
     return [(_run.cells[n].key(question_id), _run.answer(_run.cells[n], question)) for n in cells]
 
 
-def answer_in_processes(run: Run, paths: Paths, tasks: Sequence[tuple[int, str]], take: Callable[[Answer], None], workers: int) -> None:
-    """Answer in other processes, question by question; ``take`` is called here with each answer.
+def answer_in_processes(run: Run, paths: Paths, tasks: Sequence[tuple[int, str]], take: Callable[[Answer], None],
+                        workers: int) -> None:
+    """Answer in other processes, question by question; ``take`` is called in this process with each answer.
 
     Parameters
     ----------
@@ -78,7 +84,7 @@ def answer_in_processes(run: Run, paths: Paths, tasks: Sequence[tuple[int, str]]
     Raises
     ------
     CanopyError
-        The first that a worker raised, or where one was killed. What was taken before stays taken.
+        The first error of a worker, or if one was killed. Answers that ``take`` has got stay.
     """
     by_question: dict[str, list[int]] = {}
     for n, q in tasks:
@@ -91,9 +97,11 @@ def answer_in_processes(run: Run, paths: Paths, tasks: Sequence[tuple[int, str]]
                 take(answer)
         pool.shutdown()
     except BaseException as e:
-        for process in list((getattr(pool, "_processes", None) or {}).values()):  # what is at work when an error or Ctrl-C comes is not waited for
+        # Processes that are at work when an error or Ctrl-C comes are not waited for.
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
             process.kill()
         pool.shutdown(wait=False, cancel_futures=True)
         if isinstance(e, BrokenProcessPool):
-            raise CanopyError(f"answers@{run.benchmark}: a process that answered was killed (out of memory?); with OMP_NUM_THREADS=1 there is only one") from None
+            raise CanopyError(f"answers@{run.benchmark}: a process that answered was killed (out of memory?); "
+                              "with OMP_NUM_THREADS=1 there is only one") from None
         raise

@@ -1,4 +1,7 @@
-"""The table classifier over a language model: does a question need whole tables (aggregate) or rows (lookup)? Asked from the question alone."""
+"""The table classifier over a language model.
+
+Does a question need whole tables (aggregate) or rows (lookup)? Asked from the question alone.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,10 @@ class LanguageClassifier:
         self._chat = chat
 
     def is_aggregate(self, question: str, trace: Trace) -> bool:
-        """One call, and one more for a repair; lookup (tables are refined as everything else is), counted as a fallback, where no reply can be used."""
-        said = ask_for(TableKind, self._chat, "classifier", load_prompt("classifier").messages(question=question.strip()), trace, max_tokens=32)
+        """One call, and one more for a repair.
+
+        Lookup (tables are refined as everything else is), counted as a fallback, where no reply can be used.
+        """
+        said = ask_for(TableKind, self._chat, "classifier",
+                       load_prompt("classifier").messages(question=question.strip()), trace, max_tokens=32)
         return said is not None and said.kind == "aggregate"

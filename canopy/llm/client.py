@@ -1,4 +1,7 @@
-"""Chat completions over any OpenAI-compatible server: a response cache, schemas where the server knows them, accounts of every call."""
+"""Chat completions over any OpenAI-compatible server.
+
+A response cache, schemas where the server knows them, accounts of every call.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from canopy.llm.roles import Call, Trace
 from canopy.llm.wire import Failed, Refused, Server, Wire
 
 SCHEMA_REFUSALS = frozenset({400, 404, 415, 422, 501})
-# So many refusals of a role's requests, and not one reply: the server cannot do what the role needs (images, a long context), and the run should stop.
+# So many refusals of a role's requests, and not one reply: the server cannot do what the role needs (images, a long
+# context), and the run should stop.
 HOPELESS = 8
 
 
@@ -30,7 +34,8 @@ class ChatClient:
         Called with seconds before another try.
     """
 
-    def __init__(self, server: Server, cache: ReplyCache | None = None, wait: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, server: Server, cache: ReplyCache | None = None,
+                 wait: Callable[[float], None] = time.sleep) -> None:
         self.server, self.model, self.cache = server, server.model, cache
         self.wire = Wire(server, wait)
         self._lock = threading.Lock()
@@ -39,9 +44,11 @@ class ChatClient:
         self._served: set[str] = set()
         self._refusals: Counter[str] = Counter()
 
-    def complete(self, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, *, max_tokens: int = 256, stop: Sequence[str] = (),
+    def complete(self, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, *, max_tokens: int = 256,
+                 stop: Sequence[str] = (),
                  schema: Mapping[str, Any] | None = None) -> str:
-        """The reply's text. Where the server refuses a schema it is asked again without, and from then on, in later runs too, never with that schema.
+        """The reply's text. Where the server refuses a schema it is asked again without, and from then on, in later
+        runs too, never with that schema.
 
         Raises
         ------
@@ -50,13 +57,16 @@ class ChatClient:
         ServerError
             Where the server cannot be reached or fails after all tries.
         """
-        request: dict[str, Any] = {"model": self.model, "messages": _whole_characters(list(messages)), "max_tokens": max_tokens,
+        request: dict[str, Any] = {"model": self.model, "messages": _whole_characters(list(messages)),
+                                   "max_tokens": max_tokens,
                                    "temperature": self.server.temperature, "seed": self.server.seed}
         if stop:
             request["stop"] = list(stop)
         if schema is not None and not self._refuses(schema):
             name = re.sub(r"[^A-Za-z0-9_-]", "_", role)[:64]
-            structured = {**request, "response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema), "strict": True}}}
+            structured = {**request, "response_format": {"type": "json_schema",
+                                                         "json_schema": {"name": name, "schema": dict(schema),
+                                                                         "strict": True}}}
             try:
                 return self._ask(role, structured, trace)
             except Refused as e:
@@ -71,9 +81,11 @@ class ChatClient:
                 return self._ask_either(role, structured, request, schema, trace)
         return self._ask(role, request, trace)
 
-    def _ask_either(self, role: str, structured: Mapping[str, Any], plain: Mapping[str, Any], schema: Mapping[str, Any], trace: Trace) -> str:
-        """The reply to a schema on which the server has failed: had it only been down, as asking again after a reply without the schema shows, that
-        changes nothing; else the reply without. One call is counted, that of the reply taken."""
+    def _ask_either(self, role: str, structured: Mapping[str, Any], plain: Mapping[str, Any],
+                    schema: Mapping[str, Any], trace: Trace) -> str:
+        """The reply to a schema on which the server has failed: had it only been down, as asking again after a reply
+        without the schema shows, that changes nothing; else the reply without. One call is counted, that of the reply
+        taken."""
         alone, again = Trace(), Trace()
         text, taken = self._ask(role, plain, alone), alone
         try:
@@ -130,13 +142,15 @@ class ChatClient:
                 self._refusals[role] += "response_format" not in request  # it may be the schema that is refused
                 hopeless = role not in self._served and self._refusals[role] >= HOPELESS
             if hopeless and not e.lasting:
-                raise Refused(f"{e} (all {HOPELESS} requests of the role {role} were refused)", e.status, lasting=True) from None
+                raise Refused(f"{e} (all {HOPELESS} requests of the role {role} were refused)", e.status,
+                              lasting=True) from None
             raise
         return {**reply, "seconds": round(seconds, 4)}
 
     @contextmanager
     def _in_turn(self, key: str) -> Iterator[None]:
-        """Equal requests asked at the same time wait for the first one's reply, which the cache then has, instead of asking too."""
+        """Equal requests asked at the same time wait for the first one's reply, which the cache then has, instead of
+        asking too."""
         if self.cache is None:
             yield
             return
@@ -160,7 +174,8 @@ class ChatClient:
 
 
 def _whole_characters(value: Any) -> Any:
-    """A request's texts with halves of characters (lone surrogates, which JSON can carry and servers choke on) replaced."""
+    """A request's texts with halves of characters (lone surrogates, which JSON can carry and servers choke on)
+    replaced."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):
@@ -169,7 +184,8 @@ def _whole_characters(value: Any) -> Any:
 
 
 def read_completion(body: Any) -> dict[str, Any]:
-    """Text and token counts of a completion; a missing text (content filtered, tool call) reads as empty, missing counts as 0.
+    """Text and token counts of a completion; a missing text (content filtered, tool call) reads as empty, missing
+    counts as 0.
 
     Raises KeyError, TypeError, IndexError or AttributeError where it is no completion.
     """
@@ -181,5 +197,6 @@ def read_completion(body: Any) -> dict[str, Any]:
         raise TypeError("its content is not a text")
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    tokens = {k: n if isinstance(n := counts.get(k), int) and n >= 0 else 0 for k in ("prompt_tokens", "completion_tokens")}
+    tokens = {k: n if isinstance(n := counts.get(k), int) and n >= 0 else 0
+              for k in ("prompt_tokens", "completion_tokens")}
     return {"text": _whole_characters(content), **tokens, "finish": str(choice.get("finish_reason") or "")}

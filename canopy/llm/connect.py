@@ -1,4 +1,7 @@
-"""From settings to roles: over the language model server that params.yaml or the environment names, else without a language model."""
+"""From settings to roles.
+
+Over the language model server that params.yaml or the environment names, else without a language model.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,15 @@ BASE_URL, MODEL, KEY = "CANOPY_LLM_BASE_URL", "CANOPY_LLM_MODEL", "CANOPY_LLM_AP
 REPLIES = "replies.sqlite"
 
 
-def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], seed: int = 13, room: tuple[int, int] = (16_000, 64_000)) -> Roles:
+def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], seed: int = 13,
+                  room: tuple[int, int] = (16_000, 64_000)) -> Roles:
     """The roles of a run.
 
     Parameters
     ----------
     language : Language
-        Where it is silent about server and model, CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL say; the key is read from CANOPY_LLM_API_KEY alone.
+        Where it is silent about server and model, CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL say; the key is read from
+        CANOPY_LLM_API_KEY alone.
     work : Path
         Folder of the response cache, ``replies.sqlite``.
     plain : callable
@@ -38,7 +43,8 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
     seed : int
         Sent with every request; it matters where ``temperature`` is not 0.
     room : tuple of int
-        The critic's caps on evidence in tokens, without and with videos: ``answers.evidence_tokens`` and ``answers.video_evidence_tokens``.
+        The critic's caps on evidence in tokens, without and with videos: ``answers.evidence_tokens`` and
+        ``answers.video_evidence_tokens``.
 
     Returns
     -------
@@ -55,14 +61,21 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
     base_url = named_server(language)
     if not base_url:
         return plain()
-    server = Server(base_url, "", os.environ.get(KEY, "").strip(), language.concurrency, language.timeout_seconds, language.tries, language.temperature, seed)
+    server = Server(base_url, "", os.environ.get(KEY, "").strip(), language.concurrency, language.timeout_seconds,
+                    language.tries, language.temperature, seed)
     model = language.model.strip() or os.environ.get(MODEL, "").strip() or _only_model(server)
     cache = ReplyCache(work / REPLIES)
     chat = ChatClient(replace(server, model=model), cache)
-    counter: Counter = LocalTokens(_named_path(language.tokenizer)) if language.tokenizer else server_tokens(chat, cache) or EstimatedTokens()
+    counter: Counter = (
+        LocalTokens(_named_path(language.tokenizer))
+        if language.tokenizer
+        else server_tokens(chat, cache) or EstimatedTokens()
+    )
     reader = LanguageReader(chat, short_name(model), counter, language.sees_media)
-    return Roles(LanguageCritic(chat, reader.count_tokens, language.sees_media, room), LanguageClassifier(chat), LanguageRouter(chat), reader,
-                 f"{reader.name}, over an OpenAI-compatible server{', images and frames shown' if language.sees_media else ''}", "llm", chat)
+    return Roles(LanguageCritic(chat, reader.count_tokens, language.sees_media, room), LanguageClassifier(chat),
+                 LanguageRouter(chat), reader,
+                 f"{reader.name}, over an OpenAI-compatible "
+                 f"server{', images and frames shown' if language.sees_media else ''}", "llm", chat)
 
 
 def _named_path(given: str) -> Path:
@@ -73,7 +86,8 @@ def _named_path(given: str) -> Path:
 
 
 def named_server(language: Language) -> str:
-    """Address of the server that params.yaml or the environment names, up to and without ``/chat/completions``; empty where none is named.
+    """Address of the server that params.yaml or the environment names, up to and without ``/chat/completions``; empty
+    where none is named.
 
     Raises
     ------
@@ -86,19 +100,33 @@ def named_server(language: Language) -> str:
     where = "language.base_url" if language.base_url.strip() else BASE_URL
     try:
         parts = urlsplit(given)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and given.isascii() and not any(c.isspace() for c in given)
+        usable = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port or 1) > 0
+            and given.isascii()
+            and not any(c.isspace() for c in given)
+        )
     except ValueError:
         raise ServerError(f"{where} is not a web address; it looks like http://127.0.0.1:8000/v1") from None
     if parts.username is not None or parts.password is not None:
         raise ServerError(f"{where} holds a name or password; give the server's key in {KEY} instead")
     if not usable or parts.query or parts.fragment:
-        raise ServerError(f"{where} is {given[:80]!r}, which is not a plain web address; it looks like http://127.0.0.1:8000/v1")
+        raise ServerError(f"{where} is {given[:80]!r}, which is not a plain web address; it looks like "
+                          "http://127.0.0.1:8000/v1")
     return given.rstrip("/").removesuffix("/chat/completions").rstrip("/")
 
 
 def short_name(model: str) -> str:
-    """A model's name for tables: a server that serves a folder or file names it by its path, of which the last part says enough."""
-    return model.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1] if model.startswith(("/", "~", ".")) or model[1:3] == ":\\" else model
+    """A model's name for tables.
+
+    A server that serves a folder or file names it by its path, of which the last part says enough.
+    """
+    return (
+        model.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+        if model.startswith(("/", "~", ".")) or model[1:3] == ":\\"
+        else model
+    )
 
 
 def _only_model(server: Server) -> str:

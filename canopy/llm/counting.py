@@ -1,4 +1,7 @@
-"""How long texts are in the reader's tokens: by its tokenizer where there is one, by its server, else by an estimate that is called one."""
+"""How long texts are in the reader's tokens.
+
+By its tokenizer where there is one, by its server, else by an estimate that is called one.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,8 @@ class LocalTokens:
 
         path = folder / "tokenizer.json" if folder.is_dir() else folder
         if not path.is_file():
-            raise DataError(f"{path}: no such file: language.tokenizer names the folder with the reader's tokenizer.json")
+            raise DataError(f"{path}: no such file: language.tokenizer names the folder with the reader's "
+                            "tokenizer.json")
         try:
             self._tokenizer: Any = Tokenizer.from_file(str(path))
         except Exception as e:  # the library raises bare Exceptions
@@ -49,7 +53,8 @@ class LocalTokens:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
-        return [len(e.ids) for e in self._tokenizer.encode_batch([encodable(t) for t in texts], add_special_tokens=False)]
+        return [len(e.ids) for e in self._tokenizer.encode_batch([encodable(t) for t in texts],
+                                                                 add_special_tokens=False)]
 
 
 class ServerTokens:
@@ -82,21 +87,25 @@ class ServerTokens:
         if not text:
             return 0
         body, counted = _form(self._client, self._kind, text)
-        return self._client.wire.ask(self._client.wire.base.removesuffix("/v1") + "/tokenize", body, lambda b: counted(b) or b["no count"])[0]
+        return self._client.wire.ask(self._client.wire.base.removesuffix("/v1") + "/tokenize", body,
+                                     lambda b: counted(b) or b["no count"])[0]
 
 
 class EstimatedTokens:
-    """A guess for English and tables: a word is one token for every eight letters begun (five where it is capitalised: names), a digit one, a run of signs one.
+    """A guess for English and tables: a word is one token for every eight letters begun (five where it is capitalised:
+    names), a digit one, a run of signs one.
 
-    Scripts without blanks (Chinese, Japanese, Thai) count as one token a character. Against SmolLM2's tokenizer (49k tokens) it gave 101% on 528
-    paragraphs and 94% on 270 tables of the benchmarks' slices; tokenizers with more tokens, as Qwen's, need fewer.
+    Scripts without blanks (Chinese, Japanese, Thai) count as one token a character. Against SmolLM2's tokenizer (49k
+    tokens) it gave 101% on 528 paragraphs and 94% on 270 tables of the benchmarks' slices; tokenizers with more tokens,
+    as Qwen's, need fewer.
     """
 
     says = "tokens estimated"
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Estimated tokens of each text."""
-        return [sum(1 + (len(w) - 1) // (8 if w.islower() else 5) if w.isascii() else _unspaced(w) for w in _WORD.findall(t)) for t in texts]
+        return [sum(1 + (len(w) - 1) // (8 if w.islower() else 5) if w.isascii() else _unspaced(w)
+                    for w in _WORD.findall(t)) for t in texts]
 
 
 def _unspaced(word: str) -> int:
@@ -113,7 +122,8 @@ def _form(client: ChatClient, kind: str, text: str) -> tuple[dict[str, Any], Cal
 
 
 def server_tokens(client: ChatClient, cache: ReplyCache | None) -> ServerTokens | None:
-    """The server's tokenizer, None where it has none; found out once and remembered, so that a resumed run counts in the same way.
+    """The server's tokenizer, None where it has none; found out once and remembered, so that a resumed run counts in
+    the same way.
 
     Raises
     ------
@@ -137,7 +147,8 @@ def _find_kind(client: ChatClient) -> str:
             continue
         except Failed as e:
             if e.status != 200:
-                raise Failed(f"{e} (or name the folder with the model's tokenizer.json in language.tokenizer)", e.status) from None
+                raise Failed(f"{e} (or name the folder with the model's tokenizer.json in language.tokenizer)",
+                             e.status) from None
             continue
         if number >= 2:  # llama.cpp answers vLLM's form too, with no count and no tokens
             return kind

@@ -1,4 +1,7 @@
-"""The critic over a language model: is the evidence enough, and if not, what is missing and which query should find it."""
+"""The critic over a language model.
+
+Is the evidence enough, and if not, what is missing and which query should find it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ def _names_something(sufficient: bool, missing: str, query: str) -> None:
         raise ValueError("query must say what to search for where sufficient is false")
 
 
-# Lengths that only the schema knows: they keep a model that cannot stop from writing on; a longer text out of a server without schemas is as good.
+# Lengths that only the schema knows: they keep a model that cannot stop from writing on; a longer text out of a server
+# without schemas is as good.
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 
 
@@ -59,23 +63,29 @@ class LanguageCritic:
     count : callable
         Texts to their tokens, for the cap.
     room : tuple of int
-        The most tokens of evidence without and with videos among it, as the reader's (paper: 16k and 64k). Over it the newest regions stay; what is left out is
-        counted in the trace's notes.
+        The most tokens of evidence without and with videos among it, as the reader's (paper: 16k and 64k). Over it the
+        newest regions stay; what is left out is counted in the trace's notes.
     """
 
-    def __init__(self, chat: Chat, count: Callable[[Sequence[str]], list[int]], sees_media: bool = False, room: tuple[int, int] = (16_000, 64_000)) -> None:
+    def __init__(self, chat: Chat, count: Callable[[Sequence[str]], list[int]], sees_media: bool = False,
+                 room: tuple[int, int] = (16_000, 64_000)) -> None:
         self._chat, self._count, self._sees_media, self._room = chat, count, sees_media, room
 
     def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
-        """One call, and one more where its reply has to be repaired; sufficient, counted as a fallback, where that cannot be used either."""
+        """One call, and one more where its reply has to be repaired.
+
+        Sufficient, counted as a fallback, where that cannot be used either.
+        """
         shown = show_evidence(self._capped(evidence, trace), self._sees_media, trace)
         values = {"question": question.strip(), "evidence": shown or "(nothing was found)\n"}
         said: Judgement | JudgementWithFacts | None
         if memory is None:
-            said = ask_for(Judgement, self._chat, "critic", load_prompt("critic").messages(**values), trace, max_tokens=512)
+            said = ask_for(Judgement, self._chat, "critic", load_prompt("critic").messages(**values), trace,
+                           max_tokens=512)
             facts: tuple[str, ...] = ()
         else:
-            messages = load_prompt("critic_memory").messages(**values, facts=_listed(memory.facts), searched=_listed(memory.searched))
+            messages = load_prompt("critic_memory").messages(**values, facts=_listed(memory.facts),
+                                                             searched=_listed(memory.searched))
             said = ask_for(JudgementWithFacts, self._chat, "critic", messages, trace, max_tokens=1024)
             facts = tuple(f for x in (said.facts if said else ()) if (f := " ".join(x.split())))
         if said is None or said.sufficient:

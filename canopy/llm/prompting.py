@@ -1,4 +1,7 @@
-"""Prompts are files (``prompts/<name>.md``): a line ``version: N``, then ``# system`` and ``# user`` with their texts, whose ``{names}`` are filled in."""
+"""Prompts are files (``prompts/<name>.md``): a line ``version.
+
+N``, then ``# system`` and ``# user`` with their texts, whose ``{names}`` are filled in.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +66,10 @@ class Prompt:
                 else:
                     content.append(part)
         only_words = len(content) == 1 and isinstance(content[0], str)
-        said = content[0] if only_words else [{"type": "text", "text": c} if isinstance(c, str) else dict(c) for c in content if c != ""]
-        return ([{"role": "system", "content": self.system}] if self.system else []) + [{"role": "user", "content": said}]
+        said = content[0] if only_words else [{"type": "text", "text": c} if isinstance(c, str) else dict(c)
+                                              for c in content if c != ""]
+        return ([{"role": "system", "content": self.system}] if self.system
+                else []) + [{"role": "user", "content": said}]
 
 
 def prompt_names() -> list[str]:
@@ -84,7 +89,8 @@ def parse_prompt(name: str, raw: str) -> Prompt:
     version = re.fullmatch(r"version: (\d+)", header.strip())
     parts = dict(re.findall(r"^# (system|user)\n(.*?)(?=^# (?:system|user)\n|\Z)", rest, re.S | re.M))
     if version is None or not parts.get("user", "").strip():
-        raise ValueError(f"prompt {name}: it must begin with a line 'version: N' and have a section '# user' with words in it")
+        raise ValueError(f"prompt {name}: it must begin with a line 'version: N' and have a section '# user' with "
+                         "words in it")
     return Prompt(name, version[1], parts.get("system", "").strip(), parts["user"].strip(), text_sha256(raw))
 
 

@@ -1,4 +1,7 @@
-"""The reader over a language model: a short answer, an option's letter or a list, from evidence in words and pictures, or from none."""
+"""The reader over a language model.
+
+A short answer, an option's letter or a list, from evidence in words and pictures, or from none.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from canopy.scoring.options import parse_option
 
 Form = Literal["short", "option", "list"]
 LONGEST: dict[Form, int] = {"short": 128, "option": 64, "list": 256}
-# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there decides, never what it says,
-# since MultiModalQA's and TAT-QA's say whether this very answer has several parts.
+# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there
+# decides, never what it says, since MultiModalQA's and TAT-QA's say whether this very answer has several parts.
 _MAY_LIST = frozenset({"modalities", "answer_type", "list"})
 _LEAD = re.compile(r"^(?:\W*)(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is\b\s*:?|\s*[:=])\s*", re.I)
 
@@ -55,13 +58,19 @@ class LanguageReader:
         return self._counter.count(texts)
 
     def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
-        """One call. An empty answer, or one that names no option, is counted as a fallback; so is a request that the server refuses (too long for it)."""
+        """One call.
+
+        An empty answer, or one that names no option, is counted as a fallback; so is a request that the server refuses
+        (too long for it).
+        """
         form, options = form_of(question), options_of(question)
         values = {"question": _with_options(question, options)}
         if options:
             values["letters"] = ", ".join(options)
         if evidence:
-            messages = load_prompt(f"reader_{form}").messages(**values, evidence=show_evidence(evidence, self.sees_media, trace))
+            messages = load_prompt(f"reader_{form}").messages(
+                **values, evidence=show_evidence(evidence, self.sees_media, trace)
+            )
         else:
             messages = load_prompt(f"closed_{form}").messages(**values)
         try:
@@ -81,7 +90,10 @@ class LanguageReader:
 
 
 def clean_answer(raw: str) -> str:
-    """The answer in a reply: without thoughts, without ``Answer:`` before it, without quotes or marks around it; its first line where there are several."""
+    """The answer in a reply: without thoughts, without ``Answer:`` before it, without quotes or marks around it.
+
+    Its first line where there are several.
+    """
     lines = [line.strip() for line in without_thoughts(raw).splitlines() if line.strip()]
     for n, line in enumerate(lines):
         said = _LEAD.sub("", line, count=1).strip().strip("*`").strip()

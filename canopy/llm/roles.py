@@ -1,7 +1,9 @@
-"""What a language model does here, as interfaces: critic, table-question classifier, modality router and reader; and their account.
+"""What a language model does here, as interfaces: critic, table-question classifier, modality router and reader; and
+their account.
 
-Each role has two makings: over an OpenAI-compatible server (``canopy.llm``) and without any language model (``canopy.llm.plain``). Pipelines know
-only these interfaces, so that every system runs with either, and what ran is told by ``Roles.label``.
+Each role has two makings: over an OpenAI-compatible server (``canopy.llm``) and without any language model
+(``canopy.llm.plain``). Pipelines know only these interfaces, so that every system runs with either, and what ran is
+told by ``Roles.label``.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ from canopy.items import Question
 
 
 def encodable(text: str) -> str:
-    """Text that UTF-8, and so a file or a tokenizer, can hold: a model may write half a surrogate pair, which becomes a question mark."""
+    """Text that UTF-8, and so a file or a tokenizer, can hold.
+
+    A model may write half a surrogate pair, which becomes a question mark.
+    """
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -53,15 +58,19 @@ class Shown:
     def words(self) -> str:
         """The region as a reader is given it: its item's title, unless its text begins with it, then the text."""
         title = self.title.strip()
-        return self.text if not title or self.text.startswith(title) else f"{title}: {self.text}" if self.text else title
+        return (
+            self.text if not title or self.text.startswith(title) else f"{title}: {self.text}" if self.text else title
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One use of a role. ``cached``: answered from the response cache; ``fallback``: why its reply could not be used, empty where it could.
+    """One use of a role. ``cached``: answered from the response cache; ``fallback``: why its reply could not be used,
+    empty where it could.
 
-    ``seconds``: of the server's reply, retries included, waiting for a free place not; a cached reply's are those it took when it was asked for, so that
-    a resumed run's latencies, and those of systems that ask the same, stay comparable. A repair of a critic's reply is a call of the role ``critic_repair``.
+    ``seconds``: of the server's reply, retries included, waiting for a free place not; a cached reply's are those it
+    took when it was asked for, so that a resumed run's latencies, and those of systems that ask the same, stay
+    comparable. A repair of a critic's reply is a call of the role ``critic_repair``.
     """
 
     role: str
@@ -74,9 +83,11 @@ class Call:
 
 @dataclass(slots=True)
 class Trace:
-    """What answering one question took: every call of a language model, and seconds by activity (kept out of hashed outputs).
+    """What answering one question took: every call of a language model, and seconds by activity (kept out of hashed
+    outputs).
 
-    ``notes`` counts what roles met that was not as it should be (a picture that could not be shown, evidence the critic had no room for).
+    ``notes`` counts what roles met that was not as it should be (a picture that could not be shown, evidence the critic
+    had no room for).
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -102,7 +113,10 @@ class Trace:
 
 @dataclass(slots=True)
 class Memory:
-    """What the critic carries from round to round where that option is on: facts known so far and gaps already searched for."""
+    """What the critic carries from round to round where that option is on.
+
+    Facts known so far and gaps already searched for.
+    """
 
     facts: list[str] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
@@ -130,7 +144,10 @@ class Critic(Protocol):
     """Judges whether the evidence answers the original question; called between rounds, never after the last."""
 
     def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
-        """A verdict on the evidence; where no judgement can be had, sufficient (the reader then answers), counted as a fallback."""
+        """A verdict on the evidence.
+
+        Where no judgement can be had, sufficient (the reader then answers), counted as a fallback.
+        """
         ...
 
 
@@ -170,7 +187,8 @@ class Chat(Protocol):
 
     model: str
 
-    def complete(self, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, *, max_tokens: int = 256, stop: Sequence[str] = (),
+    def complete(self, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, *, max_tokens: int = 256,
+                 stop: Sequence[str] = (),
                  schema: Mapping[str, Any] | None = None) -> str:
         """The reply's text, recorded in the trace under ``role``.
 

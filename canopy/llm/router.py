@@ -21,7 +21,10 @@ SOURCES = {
 
 
 class Route(Strict):
-    """What the router replies; `route_among` adds a yes or no for each modality there is. (A list of names has no end for a model that cannot stop.)"""
+    """What the router replies; `route_among` adds a yes or no for each modality there is.
+
+    (A list of names has no end for a model that cannot stop.)
+    """
 
     @property
     def chosen(self) -> list[str]:
@@ -49,10 +52,11 @@ class LanguageRouter:
         self._chat = chat
 
     def route(self, question: str, available: Sequence[str], trace: Trace) -> tuple[str, ...]:
-        """One call (none where there is one modality or none to choose from), and one more for a repair; all, counted as a fallback, where no reply
-        can be used. In the order of ``available``."""
+        """One call (none where there is one modality or none to choose from), and one more for a repair; all, counted
+        as a fallback, where no reply can be used. In the order of ``available``."""
         if len(available) < 2:
             return tuple(available)
         sources = "\n".join(f"- {m}: {SOURCES.get(m, m)}" for m in available)
-        said = ask_for(route_among(tuple(available)), self._chat, "router", load_prompt("router").messages(question=question.strip(), sources=sources), trace, max_tokens=64)
+        said = ask_for(route_among(tuple(available)), self._chat, "router",
+                       load_prompt("router").messages(question=question.strip(), sources=sources), trace, max_tokens=64)
         return tuple(available) if said is None else tuple(m for m in available if m in said.chosen)

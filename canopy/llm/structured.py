@@ -1,4 +1,7 @@
-"""Replies with a fixed shape: by JSON schema where the server can, else strictly parsed, repaired once, and given up on visibly."""
+"""Replies with a fixed shape.
+
+By JSON schema where the server can, else strictly parsed, repaired once, and given up on visibly.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,18 @@ LONGEST, STARTS = 50_000, 200  # characters of a reply that are looked at, and b
 class Strict(BaseModel):
     """Base of reply shapes: no coercion (the string "false" is not a boolean), no unknown fields.
 
-    Fields have no defaults and lists are ``list``: OpenAI's strict schemas require every property, and JSON knows no tuples.
+    Fields have no defaults and lists are ``list``: OpenAI's strict schemas require every property, and JSON knows no
+    tuples.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
-    """A shape's JSON schema without the titles and descriptions that come from code: rewording a docstring changes no request."""
+    """A shape's JSON schema without the titles and descriptions that come from code.
+
+    Rewording a docstring changes no request.
+    """
     def bare(value: Any) -> Any:
         if isinstance(value, dict):
             return {k: bare(v) for k, v in value.items() if not (k in ("title", "description") and isinstance(v, str))}
@@ -44,7 +51,10 @@ def without_thoughts(text: str) -> str:
 
 
 def find_object(text: str) -> dict[str, Any]:
-    """The JSON object in a reply: the whole of it, inside a code fence, or the first one that begins anywhere; ValueError where there is none."""
+    """The JSON object in a reply: the whole of it, inside a code fence, or the first one that begins anywhere.
+
+    ValueError where there is none.
+    """
     for candidate in _candidates(text[:LONGEST]):
         try:
             value = json.loads(candidate)
@@ -69,13 +79,15 @@ def _candidates(text: str) -> Iterator[str]:
     yield from re.findall(r"```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```", said, re.S)
 
 
-def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, max_tokens: int = 256) -> Shape | None:
+def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace,
+            max_tokens: int = 256) -> Shape | None:
     """A reply of the given shape.
 
     Returns
     -------
-    The parsed reply; None where neither the first reply nor the one repair (a call of the role ``<role>_repair``) could be used, or
-    the server refuses this very request. The trace's last call then says why (``fallback``), so that reports count it.
+    The parsed reply; None where neither the first reply nor the one repair (a call of the role ``<role>_repair``) could
+    be used, or the server refuses this very request. The trace's last call then says why (``fallback``), so that
+    reports count it.
 
     Raises
     ------
@@ -105,7 +117,10 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
 
 
 def give_up(refused: Refused, role: str, trace: Trace) -> None:
-    """Record a request that the server refuses as a call that fell back; raises the refusal where others would be refused too."""
+    """Record a request that the server refuses as a call that fell back.
+
+    Raises the refusal where others would be refused too.
+    """
     if refused.lasting:
         raise refused
     trace.calls.append(Call(role, fallback=f"the server refuses it ({refused.status})"))

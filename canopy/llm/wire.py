@@ -1,4 +1,7 @@
-"""One server on the wire: bounded concurrency, retries with back-off, limits on time and size, and a key that no message shows."""
+"""One server on the wire.
+
+Bounded concurrency, retries with back-off, limits on time and size, and a key that no message shows.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ AGAIN = frozenset({408, 409, 425, 429})
 class Server:
     """Where the model is. ``base_url`` ends before ``/chat/completions`` (``http://127.0.0.1:8000/v1``).
 
-    ``timeout_seconds``: of one try, from the request to the last byte of its reply. ``tries``: of one call, the first included.
+    ``timeout_seconds``: of one try, from the request to the last byte of its reply. ``tries``: of one call, the first
+    included.
     """
 
     base_url: str
@@ -41,13 +45,15 @@ class Server:
 
     def __post_init__(self) -> None:
         if not all(33 <= ord(c) <= 126 for c in self.key):
-            raise ServerError("CANOPY_LLM_API_KEY holds a character that no HTTP header can carry (a blank, a line break, a letter beyond ASCII): set it again")
+            raise ServerError("CANOPY_LLM_API_KEY holds a character that no HTTP header can carry (a blank, a line "
+                              "break, a letter beyond ASCII): set it again")
 
 
 class Refused(ServerError):
     """The server says that the request itself is wrong (4xx): asking again would not help.
 
-    ``lasting``: no other request would fare better (a wrong key, model or address), so that a run should stop; else a role may fall back.
+    ``lasting``: no other request would fare better (a wrong key, model or address), so that a run should stop; else a
+    role may fall back.
     """
 
     def __init__(self, message: str, status: int, lasting: bool = False) -> None:
@@ -77,7 +83,8 @@ class Wire:
     Parameters
     ----------
     wait : callable
-        Called with seconds before another try. A call keeps its place while it waits, so that a server that is overloaded gets less to do.
+        Called with seconds before another try. A call keeps its place while it waits, so that a server that is
+        overloaded gets less to do.
     """
 
     def __init__(self, server: Server, wait: Callable[[float], None] = time.sleep) -> None:
@@ -88,7 +95,8 @@ class Wire:
         self.base = server.base_url.rstrip("/")
         self._free = threading.BoundedSemaphore(server.concurrency)
         self._session = requests.Session()
-        # Loopback servers are asked directly, whatever proxy the environment names; a server elsewhere is asked as the environment says.
+        # Loopback servers are asked directly, whatever proxy the environment names; a server elsewhere is asked as the
+        # environment says.
         self._session.trust_env = not _is_loopback(server.base_url)
         self._session.mount("http://", HTTPAdapter(pool_maxsize=server.concurrency))
         self._session.mount("https://", HTTPAdapter(pool_maxsize=server.concurrency))
@@ -102,7 +110,8 @@ class Wire:
     def ask(self, url: str, body: Mapping[str, Any] | None, read: Callable[[Any], T]) -> tuple[T, float]:
         """POST a body (None: GET) until a reply has come that ``read`` can read.
 
-        408, 409, 425, 429 and 5xx (but 501), time-outs, cut connections and replies that ``read`` fails on are tried again.
+        408, 409, 425, 429 and 5xx (but 501), time-outs, cut connections and replies that ``read`` fails on are tried
+        again.
 
         Returns
         -------
@@ -122,13 +131,15 @@ class Wire:
             started = time.perf_counter()
             for attempt in range(self.server.tries):
                 if attempt:
-                    self._wait(min(LONGEST_WAIT, trouble.wait if trouble.wait is not None else 0.5 * 2 ** attempt * random.uniform(0.75, 1.25)))
+                    self._wait(min(LONGEST_WAIT, trouble.wait if trouble.wait is not None
+                                   else 0.5 * 2 ** attempt * random.uniform(0.75, 1.25)))
                 try:
                     return read(json.loads(self._try(url, body))), time.perf_counter() - started
                 except _Trouble as e:
                     trouble = e
                 except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as e:
-                    trouble = _Trouble(f"its reply is not of the kind that was asked for ({type(e).__name__}: {str(e)[:100]})", 200)
+                    trouble = _Trouble(f"its reply is not of the kind that was asked for ({type(e).__name__}: "
+                                       f"{str(e)[:100]})", 200)
         told = f"{url}: no reply after {self.server.tries} tries: {trouble}; is the server up, and is its address right ({_ADDRESS})?"
         raise Failed(self._hide(told), trouble.status)
 
@@ -137,17 +148,20 @@ class Wire:
         import requests
         import urllib3
 
-        sent = {} if body is None else {"data": json.dumps(body).encode(), "headers": {"Content-Type": "application/json"}}
+        sent = {} if body is None else {"data": json.dumps(body).encode(),
+                                        "headers": {"Content-Type": "application/json"}}
         limit = self.server.timeout_seconds
         deadline = time.monotonic() + limit
         try:
-            with self._session.request("GET" if body is None else "POST", url, timeout=(min(10.0, limit), limit), stream=True, allow_redirects=False,
+            with self._session.request("GET" if body is None else "POST", url, timeout=(min(10.0, limit), limit),
+                                       stream=True, allow_redirects=False,
                                        **sent) as answer:
                 content = _read_body(answer.raw, deadline)
                 status, headers = answer.status_code, answer.headers
         except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError):
             raise _Trouble(f"none within {limit:g} s") from None
-        except (requests.exceptions.InvalidURL, requests.exceptions.MissingSchema, requests.exceptions.InvalidSchema) as e:
+        except (requests.exceptions.InvalidURL, requests.exceptions.MissingSchema,
+                requests.exceptions.InvalidSchema) as e:
             raise Refused(self._hide(f"{url}: not a web address: {e}"), 0, lasting=True) from None
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
             raise _Trouble(f"{type(e).__name__}: {str(e)[:160]}") from None
@@ -156,7 +170,8 @@ class Wire:
         if status in AGAIN or (status >= 500 and status != 501):
             raise _Trouble(f"it answered {status}", status, _retry_after(headers.get("Retry-After", "")))
         said = f"it redirects to {headers.get('Location', 'nowhere')}" if 300 <= status < 400 else _error_of(content)
-        raise Refused(self._hide(f"{url}: the server refuses ({status}): {said}{_advice(status)}"), status, lasting=status < 400 or status in (401, 402, 403, 404, 405))
+        raise Refused(self._hide(f"{url}: the server refuses ({status}): {said}{_advice(status)}"), status,
+                      lasting=status < 400 or status in (401, 402, 403, 404, 405))
 
     def _hide(self, text: str) -> str:
         return text.replace(self.server.key, "(the key)") if self.server.key else text
@@ -171,7 +186,10 @@ def _is_loopback(url: str) -> bool:
 
 
 def _read_body(raw: Any, deadline: float) -> bytes:
-    """A body as it comes, within the deadline: each wait for bytes is bounded by the time-out, but a server may send one at a time."""
+    """A body as it comes, within the deadline.
+
+    Each wait for bytes is bounded by the time-out, but a server may send one at a time.
+    """
     parts: list[bytes] = []
     size = 0
     while part := raw.read1(65_536, decode_content=True):
@@ -210,4 +228,5 @@ def _error_of(content: bytes) -> str:
 
 def _advice(status: int) -> str:
     return {401: "; is CANOPY_LLM_API_KEY set and right?", 403: "; is CANOPY_LLM_API_KEY right?",
-            404: "; does its address end in /v1, and does it serve the model (under language in params.yaml, else CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL)?"}.get(status, "")
+            404: "; does its address end in /v1, and does it serve the model (under language in params.yaml, else "
+                 "CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL)?"}.get(status, "")

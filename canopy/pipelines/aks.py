@@ -1,4 +1,7 @@
-"""AKS, adaptive keyframe sampling (Tang et al. 2025): M frames of the retrieved videos, where the scores peak, else spread over the time."""
+"""AKS, adaptive keyframe sampling (Tang et al.
+
+2025): M frames of the retrieved videos, where the scores peak, else spread over the time.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,14 @@ _ALL = 10 ** 9
 def select_frames(scores: np.ndarray, m: int, peak: float = PEAK, deepest: int = DEEPEST) -> np.ndarray:
     """The authors' judge-and-split over the scores of frames in the order of time.
 
-    Scores are first stretched to [0, 1]. A stretch of time is judged: where the mean of its m best scores lies more than ``peak`` above the mean of all of
-    its scores, or it is ``deepest`` halvings deep, its best frames are taken; else it is split in halves, each of which gets half of the frames.
-    The authors' second condition (a standard deviation above -100) always holds and is left out.
+    Scores are first stretched to [0, 1]. A stretch of time is judged: where the mean of its m best scores lies more
+    than ``peak`` above the mean of all of its scores, or it is ``deepest`` halvings deep, its best frames are taken;
+    else it is split in halves, each of which gets half of the frames. The authors' second condition (a standard
+    deviation above -100) always holds and is left out.
 
-    Their code fails in two places, where this one does not: equal scores cannot be stretched (here all are then 0, so that frames are spread evenly),
-    and at a depth beyond log2(m) a stretch's share is no frame at all (here the depth ends there).
+    Their code fails in two places, where this one does not: equal scores cannot be stretched (here all are then 0, so
+    that frames are spread evenly), and at a depth beyond log2(m) a stretch's share is no frame at all (here the depth
+    ends there).
 
     Parameters
     ----------
@@ -69,11 +74,13 @@ def select_frames(scores: np.ndarray, m: int, peak: float = PEAK, deepest: int =
 
 
 class Aks:
-    """Retrieve k items; of its videos show M frames in all, and the words of the segments they lie in; other items are read whole.
+    """Retrieve k items; of its videos show M frames in all, and the words of the segments they lie in; other items are
+    read whole.
 
-    M is what the reader is given for a question, as in the authors' work, where a question comes with one video: the videos' candidate frames, one every
-    10 s, stand one after the other in retrieval order. A frame's score is that of the segment in which it lies, s(q, v) by f0 out of the node
-    store (the authors score each frame by a model of its own, BLIP): frames of one segment are equal, and the earliest of equals is taken.
+    M is what the reader is given for a question, as in the authors' work, where a question comes with one video: the
+    videos' candidate frames, one every 10 s, stand one after the other in retrieval order. A frame's score is that of
+    the segment in which it lies, s(q, v) by f0 out of the node store (the authors score each frame by a model of its
+    own, BLIP): frames of one segment are equal, and the earliest of equals is taken.
     """
 
     def __init__(self, k: int, frames: int = FRAMES) -> None:
@@ -119,5 +126,6 @@ def _sizes(answers: Answers) -> Mapping[str, System]:
     return {f"M={m}": Aks(answers.k, m) for m in SIZES}
 
 
-SYSTEMS = (SystemSpec("aks", f"adaptive keyframe sampling: of the retrieved videos M frames in all (M = {FRAMES}), other items whole", lambda a: Aks(a.k),
+SYSTEMS = (SystemSpec("aks", f"adaptive keyframe sampling: of the retrieved videos M frames in all (M = {FRAMES}), "
+                             "other items whole", lambda a: Aks(a.k),
                       Needs(scorers=("f0",)), "AKS", "compressor", _sizes),)

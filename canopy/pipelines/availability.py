@@ -1,4 +1,7 @@
-"""Which systems can run here, and for those that cannot what is missing and how to get it; nothing is ever run in another's place."""
+"""Which systems can run here, and for those that cannot what is missing and how to get it.
+
+Nothing is ever run in another's place.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,13 @@ from canopy.digests import file_sha256
 from canopy.discovery import modules_of
 from canopy.pipelines.base import SystemSpec
 
-SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL "
+SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL "
+          "and CANOPY_LLM_MODEL "
           "(any OpenAI-compatible one; the README says how to start `vllm serve`)")
 _SCORES = {"f_theta_per_modality": "; set training.per_modality=true, and `canopy run` makes it"}
 SMALL = 32 * 2 ** 20  # bytes of a model's file that is read to tell it from another
-_PIP = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "PIL": "pillow"}  # where the package's name is not the module's
+# where the package's name is not the module's
+_PIP = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "PIL": "pillow"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ def find_models(named: Mapping[str, str], root: Path) -> dict[str, Path]:
     Parameters
     ----------
     named : mapping
-        Key to a folder (relative ones count from ``root``, the workspace) or to a hub id, which is looked up in the hub's local cache.
+        Key to a folder (relative ones count from ``root``, the workspace) or to a hub id, which is looked up in the
+        hub's local cache.
     """
     found = {}
     for key, value in named.items():
@@ -67,11 +73,13 @@ def find_models(named: Mapping[str, str], root: Path) -> dict[str, Path]:
 
 
 def folder_mark(folder: Path) -> str:
-    """SHA-256 over the files of a model's folder: their names, sizes, and contents, of large ones (weights) the time of their last change.
+    """SHA-256 over the files of a model's folder: their names, sizes, and contents, of large ones (weights) the time of
+    their last change.
 
     Hidden files and folders (``.git``) are passed over. A lone file is a folder of one.
     """
-    files = sorted(f for f in folder.rglob("*") if f.is_file() and not any(p.startswith(".") for p in f.relative_to(folder).parts)) if folder.is_dir() else [folder]
+    files = sorted(f for f in folder.rglob("*") if f.is_file()
+                   and not any(p.startswith(".") for p in f.relative_to(folder).parts)) if folder.is_dir() else [folder]
     seen = hashlib.sha256()
     for file in files:
         try:
@@ -79,7 +87,11 @@ def folder_mark(folder: Path) -> str:
             told = file_sha256(file) if held.st_size <= SMALL else str(held.st_mtime_ns)
         except OSError:
             continue  # whoever needs it says what is wrong with it
-        seen.update(f"{file.name if file == folder else file.relative_to(folder)}\x1f{held.st_size}\x1f{told}\x1e".encode("utf-8", "surrogatepass"))
+        seen.update(
+            f"{file.name if file == folder else file.relative_to(folder)}\x1f{held.st_size}\x1f{told}\x1e".encode(
+                "utf-8", "surrogatepass"
+            )
+        )
     return seen.hexdigest()
 
 
@@ -98,7 +110,10 @@ def _cached(hub_id: str) -> Path | None:
 
 
 def model_hints() -> dict[str, str]:
-    """What each key of ``answers.models`` stands for and where to get it: the ``MODELS`` of the modules of this package."""
+    """What each key of ``answers.models`` stands for and where to get it.
+
+    The ``MODELS`` of the modules of this package.
+    """
     hints: dict[str, str] = {}
     for module in modules_of(pipelines):
         hints |= getattr(module, "MODELS", {})
@@ -117,12 +132,16 @@ def find_obstacles(spec: SystemSpec, here: Situation) -> list[str]:
     for key in needs.models:
         if key not in here.models:
             given = here.named.get(key, "").strip()
-            what = f"answers.models.{key} names {given!r}, which is neither a folder here nor in the hub's local cache" if given else \
-                f"answers.models.{key} is not set"
+            what = (
+                f"answers.models.{key} names {given!r}, which is neither a folder here nor in the hub's local cache"
+                if given
+                else f"answers.models.{key} is not set"
+            )
             told.append(f"needs a model: {what}; {hints.get(key, 'download it and name its folder there')}")
     for scorer in needs.scorers:
         if scorer not in here.scorers:
-            told.append(f"needs the node scores {scorer}: there is no data/node_embeddings/{scorer}{_SCORES.get(scorer, '')}")
+            told.append(f"needs the node scores {scorer}: there is no "
+                        f"data/node_embeddings/{scorer}{_SCORES.get(scorer, '')}")
     if needs.gold and not here.gold:
         told.append("needs annotated evidence, and no test question here has any")
     return told
@@ -132,4 +151,5 @@ def describe_needs(spec: SystemSpec) -> str:
     """What a system needs, in a few words; empty where it needs nothing but an index."""
     needs = spec.needs
     return ", ".join([*(["language model server"] if needs.llm else []), *(["gold evidence"] if needs.gold else []),
-                      *(f"model {m}" for m in needs.models), *(f"package {p}" for p in needs.packages), *(f"{s} scores" for s in needs.scorers)])
+                      *(f"model {m}" for m in needs.models), *(f"package {p}" for p in needs.packages),
+                      *(f"{s} scores" for s in needs.scorers)])

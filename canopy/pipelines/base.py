@@ -28,7 +28,8 @@ class Needs:
     Parameters
     ----------
     llm : bool
-        A language model server: its protocol is not defined without one. Systems that only *use* roles run LLM-free too.
+        A language model server: its protocol is not defined without one. Systems that only *use* roles run LLM-free
+        too.
     gold : bool
         The annotated items of the question (an oracle, never a competitor).
     models : tuple of str
@@ -60,9 +61,10 @@ class Round:
 class Result:
     """What a system made of a question.
 
-    ``evidence`` is what the reader saw, in its order; ``tokens`` its length in the reader's tokens; ``cap_cut`` whether the evidence cap
-    cut some away; ``notes`` counts what went another way than the protocol (fallbacks, an unusable reply). ``rewritten``: the system writes a text of its
-    own in the items' place, even where it wrote nothing, so that no fragments are kept or lost.
+    ``evidence`` is what the reader saw, in its order; ``tokens`` its length in the reader's tokens; ``cap_cut`` whether
+    the evidence cap cut some away; ``notes`` counts what went another way than the protocol (fallbacks, an unusable
+    reply). ``rewritten``: the system writes a text of its own in the items' place, even where it wrote nothing, so that
+    no fragments are kept or lost.
     """
 
     answer: str
@@ -111,7 +113,8 @@ class SystemSpec:
     oracle : bool
         Whether it answers from the annotated evidence: an upper bound, never a competitor.
     searcher : bool
-        Whether it differs from another system in its search alone. With the items given it would equal that other one, so it is not run there.
+        Whether it differs from another system in its search alone. With the items given it would equal that other one,
+        so it is not run there.
     sweeps : tuple of str
         The sizes of params.yaml that it is swept over: ``k``, ``rounds`` (R) and ``branching`` (B).
     """
@@ -132,7 +135,11 @@ class SystemSpec:
 
 
 def all_systems() -> Mapping[str, SystemSpec]:
-    """Every system: the ``SYSTEMS`` of each module of this package and of the folders that extend its path, in the order of modules and rows."""
+    """Every system.
+
+    The ``SYSTEMS`` of each module of this package and of the folders that extend its path, in the order of modules and
+    rows.
+    """
     return _systems_at(tuple(pipelines.__path__))
 
 

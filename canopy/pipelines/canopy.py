@@ -1,4 +1,7 @@
-"""CANOPY's loop (paper, section 3): retrieve, compress each new item by the parent-relative rule, ask the critic, search for what is missing."""
+"""CANOPY's loop (paper, section 3).
+
+Retrieve, compress each new item by the parent-relative rule, ask the critic, search for what is missing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ from canopy.selection.rule import select_rule
 
 @dataclass(slots=True)
 class _State:
-    """What one question's loop knows: items in evidence, whether tables stay whole (None: not asked yet), what was noted."""
+    """What one question's loop knows: items in evidence, whether tables stay whole (None.
+
+    Not asked yet), what was noted.
+    """
 
     seen: set[str] = field(default_factory=set)
     aggregate: bool | None = None
@@ -44,7 +50,8 @@ class Canopy:
         Whether the router first picks the modality corpora to search (the paper's dagger).
     """
 
-    def __init__(self, k: int, rounds: int, options: Options, *, scorer: str = "f_theta", projection: bool = True, routed: bool = False) -> None:
+    def __init__(self, k: int, rounds: int, options: Options, *, scorer: str = "f_theta", projection: bool = True,
+                 routed: bool = False) -> None:
         self.k, self.rounds, self.options = k, rounds, options
         self.scorer, self.projection, self.routed = scorer, projection, routed
         self._choose = select_rule(options)
@@ -52,8 +59,8 @@ class Canopy:
     def answer(self, question: Question, tools: Tools, trace: Trace) -> Result:
         """Answer one question.
 
-        The critic is asked after every round but the last, at most R - 1 times; the table classifier at most once, when the first table turns up. With
-        the question's items given (corpus scope ``gold``) there is one round.
+        The critic is asked after every round but the last, at most R - 1 times; the table classifier at most once, when
+        the first table turns up. With the question's items given (corpus scope ``gold``) there is one round.
         """
         state = _State(memory=Memory() if self.options.critic_memory else None)
         available = tools.searcher.modalities
@@ -64,10 +71,12 @@ class Canopy:
             self._round(question, query, modalities, state, tools, trace)
             if number == last:
                 break
-            if self.options.min_gain is not None and number > 1 and new_words(state.rounds, tools) < self.options.min_gain:
+            if self.options.min_gain is not None and number > 1 and new_words(state.rounds,
+                                                                              tools) < self.options.min_gain:
                 state.notes["stopped: little new"] += 1
                 break
-            verdict = tools.roles.critic.judge(question.question, self._for_critic(question, state, tools, trace), state.memory, trace)
+            verdict = tools.roles.critic.judge(question.question, self._for_critic(question, state, tools, trace),
+                                               state.memory, trace)
             if verdict.sufficient:
                 break
             if state.memory is not None:
@@ -77,15 +86,21 @@ class Canopy:
         result = answer_from(question, tools, trace, state.rounds, self.options, state.notes)
         return self._check(question, result, tools, trace) if self.options.faithfulness else result
 
-    def _round(self, question: Question, query: str, modalities: tuple[str, ...] | None, state: _State, tools: Tools, trace: Trace) -> None:
-        hits = tools.find(question.id, query, self.k, trace, modalities=modalities, exclude=state.seen if self.options.exclude_seen else ())
+    def _round(self, question: Question, query: str, modalities: tuple[str, ...] | None, state: _State, tools: Tools,
+               trace: Trace) -> None:
+        hits = tools.find(question.id, query, self.k, trace, modalities=modalities, exclude=state.seen
+                          if self.options.exclude_seen else ())
         new = {i: s for i, s in hits if i not in state.seen}
         state.seen.update(new)
         kept = self._compress(question, query, new, state, tools, trace)
         state.rounds.append(Round(query, tuple(i for i, _ in hits), tuple(new), tuple(kept)))
 
-    def _compress(self, question: Question, query: str, new: dict[str, float], state: _State, tools: Tools, trace: Trace) -> list[Evidence]:
-        """The new items' kept regions, in retrieval order: refined with this round's query, whole (and scored by their retrieval) where that is the rule."""
+    def _compress(self, question: Question, query: str, new: dict[str, float], state: _State, tools: Tools,
+                  trace: Trace) -> list[Evidence]:
+        """The new items' kept regions, in retrieval order.
+
+        Refined with this round's query, whole (and scored by their retrieval) where that is the rule.
+        """
         if not new:
             return []
         modality = {i: tools.library.item(i).modality for i in new}
@@ -109,7 +124,8 @@ class Canopy:
         return [s for _, s in pairs]
 
     def _check(self, question: Question, result: Result, tools: Tools, trace: Trace) -> Result:
-        """Is the answer stated in what was kept? If not, the reader gets the same items whole, once; what then is not stated either is noted.
+        """Is the answer stated in what was kept? If not, the reader gets the same items whole, once; what then is not
+        stated either is noted.
 
         Where all items were whole already, nobody is asked again.
         """
@@ -121,7 +137,8 @@ class Canopy:
         if all((e.lo, e.hi) == (0, tools.library.leaves(e.item_id).count) for r in result.rounds for e in r.kept):
             result.notes["unsupported"] = 1
             return result
-        whole = [Round(r.query, r.retrieved, r.new, tuple(keep_whole(r.new, tools, [best.get(i, 0.0) for i in r.new]))) for r in result.rounds]
+        whole = [Round(r.query, r.retrieved, r.new, tuple(keep_whole(r.new, tools, [best.get(i, 0.0) for i in r.new])))
+                 for r in result.rounds]
         again = answer_from(question, tools, trace, whole, self.options, Counter(result.notes))
         again.notes["reread whole"] = 1
         if not is_stated(again):
@@ -130,30 +147,34 @@ class Canopy:
 
 
 def is_stated(result: Result) -> bool:
-    """Whether the shown words hold the answer after normalising, or each of its parts where it is a list (``"; "`` between them).
+    """Whether the shown words hold the answer after normalising, or each of its parts where it is a list (``"; "``
+    between them).
 
     Verdicts (yes, no, an option's letter) and empty answers are not looked for.
     """
     shown = [f" {normalise_answer(s.words())} " for s in result.shown]
     parts = [normalise_answer(p) for p in result.answer.split(";")]
-    return all(said in ("", "yes", "no") or len(said) == 1 or any(f" {said} " in words for words in shown) for said in parts)
+    return all(said in ("", "yes", "no") or len(said) == 1 or any(f" {said} " in words for words in shown)
+               for said in parts)
 
 
 def new_words(rounds: list[Round], tools: Tools) -> float:
     """Information gain of the last round: the share of all kept words that it alone keeps, 0 where it kept none.
 
-    Not a share of the round's own words: items already in evidence are not kept again, so that nearly all of those are new however few they are.
-    A region without words (a picture, a silent film) is one word of its own.
+    Not a share of the round's own words: items already in evidence are not kept again, so that nearly all of those are
+    new however few they are. A region without words (a picture, a silent film) is one word of its own.
     """
     def words(kept: tuple[Evidence, ...]) -> set[str]:
-        return {w for r in kept for w in re.findall(r"\w{3,}", tools.library.show(r).text.lower()) or [f"{r.item_id}:{r.lo}-{r.hi}"]}
+        return {w for r in kept for w in re.findall(r"\w{3,}", tools.library.show(r).text.lower())
+                or [f"{r.item_id}:{r.lo}-{r.hi}"]}
 
     now = words(rounds[-1].kept)
     before = set().union(*(words(r.kept) for r in rounds[:-1]))
     return len(now - before) / len(now | before) if now else 0.0
 
 
-def _spec(name: str, says: str, paper: str = "", *, main: int | None = None, component: bool = False, searcher: bool = False,
+def _spec(name: str, says: str, paper: str = "", *, main: int | None = None, component: bool = False,
+          searcher: bool = False,
           sweeps: tuple[Sweep, ...] = (), rounds: int | None = None, scorer: str = "f_theta", projection: bool = True,
           routed: bool = False, **options: Any) -> SystemSpec:
     def make(answers: Answers, scorer: str = scorer) -> System:
@@ -161,7 +182,8 @@ def _spec(name: str, says: str, paper: str = "", *, main: int | None = None, com
         return Canopy(answers.k, rounds or answers.rounds, changed, scorer=scorer, projection=projection, routed=routed)
 
     family = "ablation" if main is None else "main"
-    return SystemSpec(name, says, make, Needs(scorers=(scorer,)), paper, family, rescored=make, main=main, component=component,
+    return SystemSpec(name, says, make, Needs(scorers=(scorer,)), paper, family, rescored=make, main=main,
+                      component=component,
                       searcher=searcher, sweeps=sweeps)
 
 
@@ -175,19 +197,25 @@ SYSTEMS = (
           main=6, sweeps=_ALL_SWEEPS, rule="lookahead", flat_global=False),
     _spec("canopy-routed", "a router first picks the modality corpora to search", "CANOPY routed",
           main=7, searcher=True, routed=True),
-    _spec("canopy-no-projection", "the loop with whole items: no compression", "w/o projection", component=True, projection=False),
+    _spec("canopy-no-projection", "the loop with whole items: no compression", "w/o projection", component=True,
+          projection=False),
     _spec("canopy-no-iteration", "one round", "w/o iteration", component=True, searcher=True, rounds=1),
     _spec("canopy-f0", "refined with the frozen encoder's scores", "w/ f0", component=True, scorer="f0"),
-    _spec("canopy-exclude-seen", "follow-ups leave out, inside the search, what is already in evidence", searcher=True, exclude_seen=True),
-    _spec("canopy-min-gain", "stops when a round added less than a fifth of the evidence's words", searcher=True, min_gain=0.2),
+    _spec("canopy-exclude-seen", "follow-ups leave out, inside the search, what is already in evidence", searcher=True,
+          exclude_seen=True),
+    _spec("canopy-min-gain", "stops when a round added less than a fifth of the evidence's words", searcher=True,
+          min_gain=0.2),
     _spec("canopy-keep-margin", "an item stays whole where no region scores 0.02 above it", keep_margin=0.02),
-    _spec("canopy-aggregate-all", "aggregate questions keep texts and videos whole too, not tables alone", aggregate_all=True),
-    _spec("canopy-flat-global", "all new items' leaves as one list, each kept if it scores at least its parent", flat_global=True, rule="parent"),
+    _spec("canopy-aggregate-all", "aggregate questions keep texts and videos whole too, not tables alone",
+          aggregate_all=True),
+    _spec("canopy-flat-global", "all new items' leaves as one list, each kept if it scores at least its parent",
+          flat_global=True, rule="parent"),
     _spec("canopy-per-modality", "an adapter of its own for every modality", scorer="f_theta_per_modality"),
     _spec("canopy-frame-density", "kept video regions get frames by their score", frame_density=True),
     _spec("canopy-critic-memory", "the critic is told the facts known and the gaps already searched",
           searcher=True, critic_memory=True),
     _spec("canopy-order-score", "evidence ordered by score, best first", order="score"),
     _spec("canopy-order-best-last", "evidence ordered by score, best last", order="best_last"),
-    _spec("canopy-faithfulness", "an answer that the kept regions do not state is read again from the whole items", faithfulness=True),
+    _spec("canopy-faithfulness", "an answer that the kept regions do not state is read again from the whole items",
+          faithfulness=True),
 )

@@ -1,4 +1,7 @@
-"""From kept regions to an answer: what is shown, in which order, under which cap, and what the reader makes of it. Every system ends here."""
+"""From kept regions to an answer: what is shown, in which order, under which cap, and what the reader makes of it.
+
+Every system ends here.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,8 @@ def share_frames(counts: Sequence[int], ranks: Sequence[int]) -> list[int]:
     Returns
     -------
     list of int
-        1 to `FRAME_LIMIT` each, their sum that of ``counts``: as near as that allows to ``counts`` times ``2 * rank / (regions - 1)``, so that the
-        best region is twice as dense as by the clock and the worst has one frame.
+        1 to `FRAME_LIMIT` each, their sum that of ``counts``: as near as that allows to ``counts`` times ``2 * rank /
+        (regions - 1)``, so that the best region is twice as dense as by the clock and the worst has one frame.
     """
     got = [1] * len(counts)
     weights = [c * r for c, r in zip(counts, ranks, strict=True)]
@@ -46,7 +49,8 @@ def share_frames(counts: Sequence[int], ranks: Sequence[int]) -> list[int]:
 def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) -> list[Shown]:
     """Regions as the reader sees them; video regions with their frames' times (their own where a system chose them).
 
-    With ``frame_density`` the given regions' frames are the same in number, and the better a region scores the more of them it gets (`share_frames`).
+    With ``frame_density`` the given regions' frames are the same in number, and the better a region scores the more of
+    them it gets (`share_frames`).
     """
     times = [r.times for r in regions]
     clocked = [n for n, r in enumerate(regions) if not r.times and tools.library.item(r.item_id).modality == "video"]
@@ -55,7 +59,8 @@ def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) ->
         times[n] = tuple(frame_times(*spans[n]))
     if options.frame_density and len(clocked) > 1:
         order = sorted(clocked, key=lambda n: (regions[n].score, regions[n].item_id, regions[n].lo))
-        for n, count in zip(clocked, share_frames([len(times[n]) for n in clocked], [order.index(n) for n in clocked]), strict=True):
+        for n, count in zip(clocked, share_frames([len(times[n]) for n in clocked], [order.index(n) for n in clocked]),
+                            strict=True):
             lo, hi = spans[n]
             times[n] = tuple(lo + (i + 0.5) * (hi - lo) / count for i in range(count))
     return [tools.library.show(r, t) for r, t in zip(regions, times, strict=True)]
@@ -66,7 +71,8 @@ def count_tokens(shown: Sequence[Shown], tools: Tools) -> list[int]:
     reader = tools.roles.reader
     counts = list(reader.count_tokens([s.words() for s in shown])) if shown else []
     if reader.sees_media:
-        counts = [n + FRAME_TOKENS * (len(s.times) or (s.modality == "image")) * bool(s.media) for n, s in zip(counts, shown, strict=True)]
+        counts = [n + FRAME_TOKENS * (len(s.times) or (s.modality == "image")) * bool(s.media) for n,
+                  s in zip(counts, shown, strict=True)]
     return [int(n) for n in counts]
 
 
@@ -76,7 +82,8 @@ def cap_of(tools: Tools) -> int:
 
 
 def choose_newest(rounds: Sequence[Sequence[int]], cap: int) -> tuple[list[list[bool]], bool]:
-    """Which regions fit under the cap when the newest evidence is kept first (our reading of the paper's "newest first").
+    """Which regions fit under the cap when the newest evidence is kept first (our reading of the paper's "newest
+    first").
 
     Parameters
     ----------
@@ -87,8 +94,8 @@ def choose_newest(rounds: Sequence[Sequence[int]], cap: int) -> tuple[list[list[
     -------
     kept : list of list of bool
     cut : bool
-        Whether anything was left out. A region that does not fit is left out whole, and with it all that is older; one that alone is longer than the
-        cap is left out alone, since it would leave the reader nothing.
+        Whether anything was left out. A region that does not fit is left out whole, and with it all that is older; one
+        that alone is longer than the cap is left out alone, since it would leave the reader nothing.
     """
     kept = [[False] * len(r) for r in rounds]
     left, full = cap, False
@@ -104,8 +111,12 @@ def choose_newest(rounds: Sequence[Sequence[int]], cap: int) -> tuple[list[list[
     return kept, not all(map(all, kept))
 
 
-def fit_rounds(question: Question, tools: Tools, rounds: Sequence[Round], options: Options) -> tuple[list[tuple[Evidence, Shown]], bool]:
-    """What the rounds kept as the reader sees it, each region with its tokens, as far as it fits under the cap; and whether anything was left out."""
+def fit_rounds(question: Question, tools: Tools, rounds: Sequence[Round],
+               options: Options) -> tuple[list[tuple[Evidence, Shown]], bool]:
+    """What the rounds kept as the reader sees it, each region with its tokens, as far as it fits under the cap.
+
+    And whether anything was left out.
+    """
     everything = show_regions([e for r in rounds for e in r.kept], tools, options)
     counts = count_tokens(everything, tools)
     edges = [0, *accumulate(len(r.kept) for r in rounds)]
@@ -151,7 +162,8 @@ def answer_from(question: Question, tools: Tools, trace: Trace, rounds: Sequence
     pairs = order_regions(pairs, options.order)
     reply = read_evidence(question, [s for _, s in pairs], tools, trace)
     noted = {**(notes or {}), **trace.notes}  # what roles noted on the way is told with the answer
-    return Result(reply.text, [e for e, _ in pairs], [s for _, s in pairs], list(rounds), sum(e.tokens for e, _ in pairs), cut, noted)
+    return Result(reply.text, [e for e, _ in pairs], [s for _, s in pairs], list(rounds),
+                  sum(e.tokens for e, _ in pairs), cut, noted)
 
 
 def read_evidence(question: Question, shown: Sequence[Shown], tools: Tools, trace: Trace) -> Reply:

@@ -1,4 +1,7 @@
-"""IRCoT (Trivedi et al. 2023): retrieval interleaved with reasoning, one sentence a step; the reader then answers from all that was found."""
+"""IRCoT (Trivedi et al.
+
+2023): retrieval interleaved with reasoning, one sentence a step; the reader then answers from all that was found.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,13 @@ MAX_WORDS = 350  # of an item that the reasoner is shown (the authors' limit)
 
 
 class IrCot:
-    """Retrieve with the question; then write one sentence of reasoning, stop if it states the answer, else retrieve with it.
+    """Retrieve with the question; then write one sentence of reasoning, stop if it states the answer, else retrieve
+    with it.
 
-    It stops after a sentence that says "answer is", after eight sentences, or at an empty one. A sentence that concludes ("So ...", "Thus ...", a sum) is no
-    query: the last one that states a fact is. Once fifteen items are collected the reasoning goes on and nothing more is searched. Items are read
-    whole, in the order found. The authors drop question words from queries for BM25's sake; a dense index is given the sentence as it is.
+    It stops after a sentence that says "answer is", after eight sentences, or at an empty one. A sentence that
+    concludes ("So ...", "Thus ...", a sum) is no query: the last one that states a fact is. Once fifteen items are
+    collected the reasoning goes on and nothing more is searched. Items are read whole, in the order found. The authors
+    drop question words from queries for BM25's sake; a dense index is given the sentence as it is.
     """
 
     k, rounds = STEP_ITEMS, MAX_STEPS
@@ -53,7 +58,8 @@ class IrCot:
             if len(seen) < MAX_ITEMS:
                 query = next((t for t in reversed(thoughts) if not concludes(t)), question.question)
                 rounds.append(self._retrieve(question, query, seen, tools, trace))
-        return answer_from(question, tools, trace, rounds, notes=Counter({"reasoning sentences": len(thoughts)} if thoughts else {}))
+        return answer_from(question, tools, trace, rounds, notes=Counter({"reasoning sentences": len(thoughts)}
+                                                                         if thoughts else {}))
 
     def _retrieve(self, question: Question, query: str, seen: list[str], tools: Tools, trace: Trace) -> Round:
         hits = [i for i, _ in tools.find(question.id, query, STEP_ITEMS, trace)]
@@ -64,15 +70,20 @@ class IrCot:
 
     def _context(self, question: Question, rounds: Sequence[Round], tools: Tools) -> list[Shown]:
         """What was found, each item's first words, under the reader's cap."""
-        shown = [[replace(s, text=first_words(s.text, MAX_WORDS)) for s in show_regions(r.kept, tools, tools.answers.options)] for r in rounds]
+        shown = [[replace(s, text=first_words(s.text, MAX_WORDS))
+                  for s in show_regions(r.kept, tools, tools.answers.options)] for r in rounds]
         kept, _ = choose_newest([count_tokens(s, tools) for s in shown], cap_of(tools))
         return [s for of, keep in zip(shown, kept, strict=True) for s, k in zip(of, keep, strict=True) if k]
 
     def _think(self, question: Question, shown: list[Shown], thoughts: list[str], tools: Tools, trace: Trace) -> str:
-        """The next sentence of the reasoning: the reply's first that is new, whatever else the model wrote; none where the server refuses the request."""
+        """The next sentence of the reasoning: the reply's first that is new, whatever else the model wrote.
+
+        None where the server refuses the request.
+        """
         assert tools.roles.chat is not None
         evidence = show_evidence(shown, tools.roles.reader.sees_media, trace)
-        messages = load_prompt("ircot").messages(question=question.question, evidence=evidence or "(nothing was found)", thoughts=" ".join(thoughts) or "(none yet)")
+        messages = load_prompt("ircot").messages(question=question.question, evidence=evidence
+                                                 or "(nothing was found)", thoughts=" ".join(thoughts) or "(none yet)")
         try:
             text = without_thoughts(tools.roles.chat.complete("reasoner", messages, trace, max_tokens=128))
         except Refused as e:
@@ -84,7 +95,8 @@ class IrCot:
 
 
 def next_sentence(text: str, said: Sequence[str]) -> str:
-    """The first sentence of a reply that was not said before, or its first; without a number or mark before it (``1.``, ``-``).
+    """The first sentence of a reply that was not said before, or its first; without a number or mark before it (``1.``,
+    ``-``).
 
     The authors' models complete the reasoning; a chat model at times writes all of it again, or as a list.
     """
@@ -95,8 +107,10 @@ def next_sentence(text: str, said: Sequence[str]) -> str:
 
 
 def concludes(sentence: str) -> bool:
-    """Whether a sentence draws a conclusion or does a sum, so that searching for it would find nothing new (the authors' rule)."""
-    return bool(re.match(r"(?:thus|so|therefore|hence)\b|that is,", sentence.strip(), re.I) or re.search(r"\d [+-] \d[\d,.]* = \d", sentence))
+    """Whether a sentence draws a conclusion or does a sum, so that searching for it would find nothing new (the
+    authors' rule)."""
+    return bool(re.match(r"(?:thus|so|therefore|hence)\b|that is,", sentence.strip(), re.I)
+                or re.search(r"\d [+-] \d[\d,.]* = \d", sentence))
 
 
 def first_words(text: str, most: int) -> str:
@@ -107,5 +121,6 @@ def first_words(text: str, most: int) -> str:
     return text
 
 
-SYSTEMS = (SystemSpec("ircot", "retrieval interleaved with a chain of thought, one sentence a step", lambda a: IrCot(), Needs(llm=True), "IRCoT", "main",
+SYSTEMS = (SystemSpec("ircot", "retrieval interleaved with a chain of thought, one sentence a step", lambda a: IrCot(),
+                      Needs(llm=True), "IRCoT", "main",
                       main=4, searcher=True),)

@@ -1,4 +1,7 @@
-"""Models that baselines load themselves: from a folder, once a process, whatever number of systems and threads use them."""
+"""Models that baselines load themselves.
+
+From a folder, once a process, whatever number of systems and threads use them.
+"""
 
 from __future__ import annotations
 
@@ -33,24 +36,28 @@ def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -
     """
     folder = models.get(key)
     if folder is None:
-        raise DataError(f"params.yaml: answers.models.{key} names no model that is here; `canopy evaluate --list` says what to download")
+        raise DataError(f"params.yaml: answers.models.{key} names no model that is here; `canopy evaluate --list` says "
+                        "what to download")
     folder = Path(folder)
     with _lock:
         if (folder, load) not in _held:
             try:
                 _held[folder, load] = load(folder)
-            except Exception as e:  # what a damaged folder raises is of many libraries' kinds (safetensors, pickle, huggingface_hub), some of them bare Exceptions
-                raise DataError(f"answers.models.{key}: {folder}: cannot be loaded ({type(e).__name__}: {' '.join(str(e).split())[:200]}); it must be the "
+            # what a damaged folder raises is of many libraries' kinds (safetensors, pickle, huggingface_hub), some of
+            # them bare Exceptions
+            except Exception as e:
+                raise DataError(f"answers.models.{key}: {folder}: cannot be loaded ({type(e).__name__}: "
+                                f"{' '.join(str(e).split())[:200]}); it must be the "
                                 "folder of a checkpoint: config.json, the weights, and the tokenizer's files") from None
         return _held[folder, load]
 
 
 def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
-    """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the GPU where there is one
-    (in the checkpoint's own precision; else in float32).
+    """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the
+    GPU where there is one (in the checkpoint's own precision; else in float32).
 
-    Nothing is fetched, and no code that a folder brings along is run. ValueError where weights are missing, or all of the tokenizer's files: transformers
-    then makes an empty tokenizer, to which every word is unknown.
+    Nothing is fetched, and no code that a folder brings along is run. ValueError where weights are missing, or all of
+    the tokenizer's files: transformers then makes an empty tokenizer, to which every word is unknown.
     """
     from canopy.encoder.vision_imports import prepare_torchvision
 
@@ -65,8 +72,10 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     try:
         device = "cuda" if torch.cuda.is_available() else "cpu"
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model, found = getattr(transformers, kind).from_pretrained(folder, local_files_only=True, trust_remote_code=False,
-                                                                   dtype="auto" if device == "cuda" else torch.float32, output_loading_info=True)
+        model, found = getattr(transformers, kind).from_pretrained(folder, local_files_only=True,
+                                                                   trust_remote_code=False,
+                                                                   dtype="auto" if device == "cuda" else torch.float32,
+                                                                   output_loading_info=True)
     finally:
         logging.set_verbosity(verbosity)
         if shown:
@@ -75,5 +84,6 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
         raise ValueError("none of the tokenizer's files is in it")
     # What a checkpoint lacks is filled with random numbers: only a pooler may be, which nothing here uses.
     if lacking := sorted(k for k in found["missing_keys"] if "pooler" not in k):
-        raise ValueError(f"{len(lacking)} of the weights that {type(model).__name__} needs are not in it, such as {lacking[0]}")
+        raise ValueError(f"{len(lacking)} of the weights that {type(model).__name__} needs are not in it, such as "
+                         f"{lacking[0]}")
     return tokenizer, model.eval().to(device)

@@ -1,4 +1,7 @@
-"""LongLLMLingua (Jiang et al. 2024): a causal language model drops the tokens of the evidence that the question makes least surprising use of."""
+"""LongLLMLingua (Jiang et al.
+
+2024): a causal language model drops the tokens of the evidence that the question makes least surprising use of.
+"""
 
 from __future__ import annotations
 
@@ -26,30 +29,38 @@ if TYPE_CHECKING:
     from llmlingua import PromptCompressor
 
 MODEL = "longllmlingua"
-MODELS = {MODEL: "the causal language model that weighs tokens, the authors': download NousResearch/Llama-2-7b-hf from the Hugging Face hub (any causal model "
+MODELS = {MODEL: "the causal language model that weighs tokens, the authors': download NousResearch/Llama-2-7b-hf from "
+                 "the Hugging Face hub (any causal model "
                  "that transformers loads will do, a small one is quicker) and name its folder or hub id there"}
 RATE = 0.55  # rho, the share of tokens kept: the authors' example and the paper
-WINDOW = 4096  # tokens that the model looks at at once, where it could take more: Llama 2's, so that memory stays bounded
+# tokens that the model looks at at once, where it could take more: Llama 2's, so that memory stays bounded
+WINDOW = 4096
 STEP = 200  # tokens that are judged at once (the authors')
 LEAST = 8  # tokens; of fewer none can be spared, and the package fails on one
-# LongLLMLingua as its authors call it (the package's README): contexts ranked by how likely they make the question and put in that order, a token
-# weighed by what the question adds to it, better contexts cut less. `context_budget` is evaluated as Python by the package: it is this constant, always.
+# LongLLMLingua as its authors call it (the package's README): contexts ranked by how likely they make the question and
+# put in that order, a token weighed by what the question adds to it, better contexts cut less. `context_budget` is
+# evaluated as Python by the package: it is this constant, always.
 SETTINGS: Mapping[str, Any] = {
-    "rank_method": "longllmlingua", "condition_in_question": "after_condition", "condition_compare": True, "reorder_context": "sort",
-    "dynamic_context_compression_ratio": 0.3, "context_budget": "+100", "iterative_size": STEP, "concate_question": False,
+    "rank_method": "longllmlingua", "condition_in_question": "after_condition", "condition_compare": True,
+    "reorder_context": "sort",
+    "dynamic_context_compression_ratio": 0.3, "context_budget": "+100", "iterative_size": STEP,
+    "concate_question": False,
 }
 
 
 class CachedModel:
-    """A causal model that speaks the package's dialect: keys and values as one (keys, values) a layer, where transformers has had Cache objects since 4.36
-    (with which the package crashes on prompts of more than one step)."""
+    """A causal model that speaks the package's dialect: keys and values as one (keys, values) a layer, where
+    transformers has had Cache objects since 4.36 (with which the package crashes on prompts of more than one step)."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._argument = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"  # renamed in transformers 5.2x
+        # renamed in transformers 5.2x
+        self._argument = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
-    def __call__(self, input_ids: Any, *, attention_mask: Any, past_key_values: Sequence[Sequence[Any]] | None, use_cache: bool) -> Any:
-        """The model's output; its ``past_key_values`` is a list of (keys, values), tensors of shape (1, heads, tokens, head dimension).
+    def __call__(self, input_ids: Any, *, attention_mask: Any, past_key_values: Sequence[Sequence[Any]] | None,
+                 use_cache: bool) -> Any:
+        """The model's output; its ``past_key_values`` is a list of (keys, values), tensors of shape (1, heads, tokens,
+        head dimension).
 
         Raises
         ------
@@ -61,7 +72,8 @@ class CachedModel:
         cache = DynamicCache()
         for layer, (keys, values) in enumerate(past_key_values or ()):
             cache.update(keys, values, layer)
-        out = self._model(input_ids=input_ids, attention_mask=attention_mask, use_cache=use_cache, **{self._argument: cache})
+        out = self._model(input_ids=input_ids, attention_mask=attention_mask, use_cache=use_cache,
+                          **{self._argument: cache})
         held = getattr(getattr(out, self._argument, None), "layers", ())
         if not held or not all(getattr(layer, "keys", None) is not None for layer in held):
             raise ValueError("the model keeps no keys and values of past tokens")
@@ -70,11 +82,18 @@ class CachedModel:
 
 @lru_cache(maxsize=1)
 def _compressor() -> type[PromptCompressor]:
-    """The package's class with three of its methods made to fit; made when first used, since the package imports torch, nltk and tiktoken."""
+    """The package's class with three of its methods made to fit.
+
+    Made when first used, since the package imports torch, nltk and tiktoken.
+    """
     from llmlingua import PromptCompressor
 
     class Compressor(PromptCompressor):  # type: ignore[misc, unused-ignore]
-        """Loads from a folder alone: the package's own start fetches a vocabulary from OpenAI to fill in statistics, and runs code out of model folders."""
+        """Loads from a folder alone.
+
+        The package's own start fetches a vocabulary from OpenAI to fill in statistics, and runs code out of model
+        folders.
+        """
 
         def __init__(self, folder: Path) -> None:
             self.tokenizer, model = load_pretrained("AutoModelForCausalLM", folder)
@@ -86,23 +105,31 @@ def _compressor() -> type[PromptCompressor]:
             self.max_position_embeddings = min(WINDOW, int(told))
             if self.max_position_embeddings < 5 * STEP:
                 raise ValueError(f"it takes {told} tokens at once, and at least {5 * STEP} are needed")
-            self.model_name, self.use_llmlingua2, self.retrieval_model, self.retrieval_model_name = str(folder), False, None, None
+            self.model_name, self.use_llmlingua2, self.retrieval_model, self.retrieval_model_name = (
+                str(folder),
+                False,
+                None,
+                None,
+            )
             self.open_api_config: dict[str, str] = {}
             self.cache_bos_num, self.prefix_bos_num, self.context_idxs = 10, 100, []
             self.oai_tokenizer = _Uncounted()
             self.lock, self.ranked_by_beginning = threading.Lock(), 0
-            # What the package holds of a question in its cache must leave room for steps of evidence, or it fails or never ends.
+            # What the package holds of a question in its cache must leave room for steps of evidence, or it fails or
+            # never ends.
             self.question_room = self.max_position_embeddings - 4 * STEP
 
         def get_prefix_length(self, prefix: str, text: str) -> int:
-            """Tokens that begin inside ``prefix``, by their offsets: the package compares decoded texts, and fails where a tokenizer does not give back
-            what it was given (lower case, blanks, half a character)."""
-            offsets = self.tokenizer(prefix + text[:100], add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+            """Tokens that begin inside ``prefix``, by their offsets: the package compares decoded texts, and fails
+            where a tokenizer does not give back what it was given (lower case, blanks, half a character)."""
+            offsets = self.tokenizer(prefix + text[:100], add_special_tokens=False,
+                                     return_offsets_mapping=True)["offset_mapping"]
             return max(1, sum(start < len(prefix) for start, _ in offsets))
 
-        def get_condition_ppl(self, text: str, question: str, condition_in_question: str = "none", granularity: str = "sentence") -> Any:
-            """How likely a text makes the question. One that leaves no room for the question in the window is ranked by its beginning; the package would
-            rank it by nothing."""
+        def get_condition_ppl(self, text: str, question: str, condition_in_question: str = "none",
+                              granularity: str = "sentence") -> Any:
+            """How likely a text makes the question. One that leaves no room for the question in the window is ranked by
+            its beginning; the package would rank it by nothing."""
             ids = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
             room = self.max_position_embeddings - self.get_token_length(question) - 2
             if len(ids["input_ids"]) > room > 0:
@@ -122,16 +149,19 @@ class _Uncounted:
 
 
 def load_compressor(folder: Path) -> PromptCompressor:
-    """The compressor over a causal model's folder; see `canopy.pipelines.local_models.hold_model` for what may go wrong."""
+    """The compressor over a causal model's folder.
+
+    See `canopy.pipelines.local_models.hold_model` for what may go wrong.
+    """
     return _compressor()(folder)
 
 
 def compress(compressor: Any, question: str, contexts: Sequence[str], rate: float) -> tuple[str, Counter[str]]:
-    """Contexts compressed to about ``rate`` of their tokens, and what was too long for the model: contexts ranked by their beginning, a question of which
-    the end alone was looked at.
+    """Contexts compressed to about ``rate`` of their tokens, and what was too long for the model: contexts ranked by
+    their beginning, a question of which the end alone was looked at.
 
-    Texts of users reach the package as ``context`` and ``question`` only, which it tokenizes; what it evaluates or parses (``context_budget``, the tags of
-    its structured form) is never among them.
+    Texts of users reach the package as ``context`` and ``question`` only, which it tokenizes; what it evaluates or
+    parses (``context_budget``, the tags of its structured form) is never among them.
     """
     texts, notes = [encodable(t).strip() for t in contexts if t.strip()], Counter[str]()
     if not texts:
@@ -153,8 +183,9 @@ def compress(compressor: Any, question: str, contexts: Sequence[str], rate: floa
 class LongLlmLingua:
     """Retrieve k items, drop contexts and tokens of their words until about a share of rho is left, read that.
 
-    Tables and segments come in words, as the reader would get them. Images and videos that the reader sees stay whole, beside what is left of the rest.
-    What is left is one text: of one longer than the reader's cap the beginning is read, which holds the contexts ranked best.
+    Tables and segments come in words, as the reader would get them. Images and videos that the reader sees stay whole,
+    beside what is left of the rest. What is left is one text: of one longer than the reader's cap the beginning is
+    read, which holds the contexts ranked best.
     """
 
     def __init__(self, k: int, rate: float = RATE) -> None:
@@ -170,12 +201,14 @@ class LongLlmLingua:
         cut = False
         if words:
             started = time.perf_counter()
-            text, notes = compress(compressor, question.question, [tools.library.show(e).words() for e in keep_whole(words, tools)], self.rate)
+            text, notes = compress(compressor, question.question,
+                                   [tools.library.show(e).words() for e in keep_whole(words, tools)], self.rate)
             trace.spend("compress", time.perf_counter() - started)
             text, cut = cut_text(text, cap_of(tools), tools)
             kept = rewritten(words[0], text, tools)
         kept += keep_whole([i for i in ids if i in apart], tools)
-        result = answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=notes)
+        result = answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))],
+                             notes=notes)
         result.rewritten, result.cap_cut = True, result.cap_cut or cut
         return result
 
@@ -184,5 +217,8 @@ def _sizes(answers: Answers) -> Mapping[str, System]:
     return {f"budget={b:g}": LongLlmLingua(answers.k, b) for b in answers.budgets}
 
 
-SYSTEMS = (SystemSpec("longllmlingua", f"LongLLMLingua: the share rho of the k items' tokens that tells most about the question (rho = {RATE})",
-                      lambda a: LongLlmLingua(a.k), Needs(models=(MODEL,), packages=("llmlingua",)), "LongLLMLingua", "compressor", _sizes),)
+SYSTEMS = (SystemSpec("longllmlingua",
+                      "LongLLMLingua: the share rho of the k items' tokens that tells most about the question (rho = "
+                      f"{RATE})",
+                      lambda a: LongLlmLingua(a.k), Needs(models=(MODEL,), packages=("llmlingua",)), "LongLLMLingua",
+                      "compressor", _sizes),)

@@ -1,4 +1,8 @@
-"""RECOMP (Xu et al. 2024): what was retrieved is cut to the sentences nearest to the question, or rewritten as a summary, by models trained for it."""
+"""RECOMP (Xu et al.
+
+2024): what was retrieved is cut to the sentences nearest to the question, or rewritten as a summary, by models trained
+for it.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,12 @@ from canopy.pipelines.tools import Tools
 
 EXTRACTIVE, ABSTRACTIVE = "recomp_extractive", "recomp_abstractive"
 MODELS = {
-    EXTRACTIVE: "RECOMP's dual encoder of sentences, a BERT fine-tuned from Contriever: download fangyuan/nq_extractive_compressor, or "
-                "fangyuan/hotpotqa_extractive_compressor, from the Hugging Face hub and name its folder or hub id there",
-    ABSTRACTIVE: "RECOMP's T5 that writes summaries: download fangyuan/nq_abstractive_compressor, or fangyuan/hotpotqa_abstractive, from the Hugging Face "
-                 "hub and name its folder or hub id there",
+    EXTRACTIVE: "RECOMP's dual encoder of sentences, a BERT fine-tuned from Contriever: download "
+    "fangyuan/nq_extractive_compressor, or "
+    "fangyuan/hotpotqa_extractive_compressor, from the Hugging Face hub and name its folder or hub id there",
+    ABSTRACTIVE: "RECOMP's T5 that writes summaries: download fangyuan/nq_abstractive_compressor, or "
+    "fangyuan/hotpotqa_abstractive, from the Hugging Face "
+    "hub and name its folder or hub id there",
 }
 SENTENCES = 1  # N, the authors' and the paper's
 SIZES = (2, 5, 10, 20)  # further N that the budget figures sweep over
@@ -33,11 +39,15 @@ BATCH = 32
 SENTENCE_TOKENS = 512
 DOCUMENT_TOKENS, SUMMARY_TOKENS = 1024, 512  # the authors' lengths of source and target
 _KEPT_SCORES = 20_000
-_WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")  # endings of the names of models that are no encoders
+# endings of the names of models that are no encoders
+_WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
 class DualEncoder:
-    """Scores of sentences for a question: inner products of mean-pooled token states, the question encoded as the sentences are (as the authors do)."""
+    """Scores of sentences for a question.
+
+    Inner products of mean-pooled token states, the question encoded as the sentences are (as the authors do).
+    """
 
     def __init__(self, folder: Path) -> None:
         self._tokenizer, self._model = load_pretrained("AutoModel", folder)
@@ -45,14 +55,18 @@ class DualEncoder:
             raise ValueError("it is a model that generates, not an encoder")
         if named := [a for a in self._model.config.architectures or () if a.endswith(_WRITERS)]:
             raise ValueError(f"it is a {named[0]}, a model that writes, not an encoder")
-        told = (getattr(self._model.config, "max_position_embeddings", 0) or SENTENCE_TOKENS, self._tokenizer.model_max_length)
+        told = (getattr(self._model.config, "max_position_embeddings", 0) or SENTENCE_TOKENS,
+                self._tokenizer.model_max_length)
         self._window = int(min(SENTENCE_TOKENS, *told))
         self._tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, tuple[str, ...]], tuple[np.ndarray, int]] = OrderedDict()
 
     def score(self, question: str, texts: Sequence[str]) -> tuple[np.ndarray, int]:
-        """Float32 scores of the texts, and how many of them were cut at the encoder's window; equal requests (of other N) are answered from memory."""
+        """Float32 scores of the texts, and how many of them were cut at the encoder's window.
+
+        Equal requests (of other N) are answered from memory.
+        """
         key = (question, tuple(texts))
         with self._lock:
             if key not in self._known:
@@ -70,12 +84,14 @@ class DualEncoder:
             rows = order[start:start + BATCH].tolist()
             for n, v in zip(rows, self._embed([texts[r] for r in rows]), strict=True):
                 vectors[n] = v
-        return np.array([v @ vectors[0] for v in vectors[1:]], dtype=np.float32), int((lengths[1:] > self._window).sum())
+        return np.array([v @ vectors[0] for v in vectors[1:]],
+                        dtype=np.float32), int((lengths[1:] > self._window).sum())
 
     def _embed(self, texts: list[str]) -> np.ndarray:
         import torch
 
-        inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._window, return_tensors="pt").to(self._model.device)
+        inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._window,
+                                 return_tensors="pt").to(self._model.device)
         with torch.inference_mode():
             states = self._model(**inputs).last_hidden_state
             mask = inputs["attention_mask"][..., None].to(states.dtype)
@@ -88,17 +104,21 @@ class Summariser:
     def __init__(self, folder: Path) -> None:
         self._tokenizer, self._model = load_pretrained("AutoModelForSeq2SeqLM", folder)
         self._tokenizer.model_max_length = int(1e9)
-        self._window = min(DOCUMENT_TOKENS, int(getattr(self._model.config, "max_position_embeddings", 0) or DOCUMENT_TOKENS))
+        self._window = min(DOCUMENT_TOKENS, int(getattr(self._model.config, "max_position_embeddings", 0)
+                                                or DOCUMENT_TOKENS))
         self._lock = threading.Lock()
 
     def summarise(self, question: str, documents: str) -> tuple[str, bool]:
-        """The summary, empty where the model finds nothing of use, and whether the documents were longer than the model was trained for and were cut."""
+        """The summary, empty where the model finds nothing of use, and whether the documents were longer than the
+        model was trained for and were cut."""
         import torch
 
-        asked = f"Question: {encodable(question)}\n Document: {encodable(documents)}\n Summary: "  # the authors' template
+        # the authors' template
+        asked = f"Question: {encodable(question)}\n Document: {encodable(documents)}\n Summary: "
         with self._lock, torch.inference_mode():  # the tokenizer too: it keeps from call to call whether it cuts
             ids = self._tokenizer(asked)["input_ids"]
-            inputs = self._tokenizer(asked, truncation=True, max_length=self._window, return_tensors="pt").to(self._model.device)
+            inputs = self._tokenizer(asked, truncation=True, max_length=self._window,
+                                     return_tensors="pt").to(self._model.device)
             made = self._model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=SUMMARY_TOKENS)
         return self._tokenizer.decode(made[0], skip_special_tokens=True).strip(), len(ids) > self._window
 
@@ -109,9 +129,11 @@ def set_apart(items: Sequence[str], tools: Tools) -> set[str]:
 
 
 class RecompExtractive:
-    """Retrieve k items, keep the N best sentences of all of them together (rows of tables, segments of videos, images whole), in retrieval order.
+    """Retrieve k items, keep the N best sentences of all of them together (rows of tables, segments of videos, images
+    whole), in retrieval order.
 
-    A sentence is scored by its own words, a row with its table's title and column names. Images and videos that the reader sees stay whole.
+    A sentence is scored by its own words, a row with its table's title and column names. Images and videos that the
+    reader sees stay whole.
     """
 
     def __init__(self, k: int, sentences: int = SENTENCES) -> None:
@@ -137,14 +159,16 @@ class RecompExtractive:
         for n in chosen:
             held.setdefault(regions[n].item_id, []).append(regions[n])
         kept = tuple(r for i in ids for r in held.get(i, ()))
-        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), kept)], notes=notes)
+        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), kept)],
+                           notes=notes)
 
 
 class RecompAbstractive:
-    """Retrieve k items, have their words summarised for the question, read the summary; an empty one means that nothing is shown.
+    """Retrieve k items, have their words summarised for the question, read the summary; an empty one means that nothing
+    is shown.
 
-    Images and videos that the reader sees stay whole beside the summary. The documents are cut where the summariser's training cut them (1,024 tokens);
-    that is counted.
+    Images and videos that the reader sees stay whole beside the summary. The documents are cut where the summariser's
+    training cut them (1,024 tokens); that is counted.
     """
 
     def __init__(self, k: int) -> None:
@@ -159,20 +183,23 @@ class RecompAbstractive:
         kept: list[Evidence] = []
         if words:
             started = time.perf_counter()
-            summary, cut = writer.summarise(question.question, "\n".join(tools.library.show(e).words() for e in keep_whole(words, tools)))
+            summary, cut = writer.summarise(question.question,
+                                            "\n".join(tools.library.show(e).words() for e in keep_whole(words, tools)))
             trace.spend("compress", time.perf_counter() - started)
             notes["documents cut for the summariser"] += cut
             notes["empty summary"] += not summary
             kept = rewritten(words[0], summary, tools)
         kept += keep_whole([i for i in ids if i in apart], tools)
-        result = answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))], notes=+notes)
+        result = answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))],
+                             notes=+notes)
         result.rewritten = True
         return result
 
 
 def rewritten(item: str, text: str, tools: Tools) -> list[Evidence]:
     """A text that stands for all items of a retrieval, filed under its first; nothing where it is empty."""
-    return [Evidence(r.item_id, r.lo, r.hi, 0.0, 0, text, span=r.span) for r in keep_whole([item], tools)] if text.strip() else []
+    return [Evidence(r.item_id, r.lo, r.hi, 0.0, 0, text, span=r.span)
+            for r in keep_whole([item], tools)] if text.strip() else []
 
 
 def _sizes(answers: Answers) -> Mapping[str, System]:
@@ -180,8 +207,12 @@ def _sizes(answers: Answers) -> Mapping[str, System]:
 
 
 SYSTEMS = (
-    SystemSpec("recomp-extractive", f"RECOMP: of all k items the N sentences nearest to the question (N = {SENTENCES}), by a dual encoder trained for it",
-               lambda a: RecompExtractive(a.k), Needs(models=(EXTRACTIVE,)), "RECOMP (extractive)", "compressor", _sizes),
-    SystemSpec("recomp-abstractive", "RECOMP: a summary of the k items for the question, by a T5 trained for it", lambda a: RecompAbstractive(a.k),
+    SystemSpec("recomp-extractive",
+               f"RECOMP: of all k items the N sentences nearest to the question (N = {SENTENCES}), by a dual encoder "
+               "trained for it",
+               lambda a: RecompExtractive(a.k), Needs(models=(EXTRACTIVE,)), "RECOMP (extractive)", "compressor",
+               _sizes),
+    SystemSpec("recomp-abstractive", "RECOMP: a summary of the k items for the question, by a T5 trained for it",
+               lambda a: RecompAbstractive(a.k),
                Needs(models=(ABSTRACTIVE,)), "RECOMP (abstractive)", "compressor"),
 )

@@ -1,4 +1,7 @@
-"""S2G-RAG (Li et al. 2026): a judge of sufficiency that lists the gaps, a search for them, and sentences extracted by their numbers."""
+"""S2G-RAG (Li et al.
+
+2026): a judge of sufficiency that lists the gaps, a search for them, and sentences extracted by their numbers.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ class Gap(Strict):
         return f"{target} {slot}" if target and slot else self.description.strip()
 
 
-# Lengths that only the schema knows: they keep a model that cannot stop from writing on; of a longer list the first are as good.
+# Lengths that only the schema knows: they keep a model that cannot stop from writing on; of a longer list the first are
+# as good.
 class Judgement(Strict):
     """Whether the evidence suffices, and what it lacks."""
 
@@ -51,12 +55,15 @@ class Extraction(Strict):
 
 
 class S2gRag:
-    """A round: judge the evidence (one call), search with the question and its gaps, extract sentences by number (one call); then the reader.
+    """A round: judge the evidence (one call), search with the question and its gaps, extract sentences by number (one
+    call); then the reader.
 
-    As in the authors' code the judge is asked before every search, the first included, whose verdict can only name gaps; what was retrieved is left out
-    of later searches; a judgement that cannot be used counts as "not sufficient, no gaps", an extraction that cannot be used as an empty one (both are
-    counted). Left out is the judge's call after the last round, whose verdict changes nothing. k and R are those of the other systems (the authors: 6 and 4),
-    the judge is the reader's model (theirs is fine-tuned). Images and videos take part by their words; the reader sees what is kept of them.
+    As in the authors' code the judge is asked before every search, the first included, whose verdict can only name
+    gaps; what was retrieved is left out of later searches; a judgement that cannot be used counts as "not sufficient,
+    no gaps", an extraction that cannot be used as an empty one (both are counted). Left out is the judge's call after
+    the last round, whose verdict changes nothing. k and R are those of the other systems (the authors: 6 and 4), the
+    judge is the reader's model (theirs is fine-tuned). Images and videos take part by their words; the reader sees what
+    is kept of them.
     """
 
     def __init__(self, k: int, rounds: int) -> None:
@@ -80,13 +87,16 @@ class S2gRag:
             if not hits:
                 break
             seen |= dict.fromkeys(hits)
-            rounds.append(Round(query, tuple(hits), tuple(hits), tuple(self._extract(question, hits, gaps, tools, trace, notes))))
+            rounds.append(Round(query, tuple(hits), tuple(hits),
+                                tuple(self._extract(question, hits, gaps, tools, trace, notes))))
         return answer_from(question, tools, trace, rounds, notes=notes)
 
-    def _judge(self, question: Question, rounds: Sequence[Round], tools: Tools, trace: Trace, notes: Counter[str]) -> tuple[bool, list[str]]:
+    def _judge(self, question: Question, rounds: Sequence[Round], tools: Tools, trace: Trace,
+               notes: Counter[str]) -> tuple[bool, list[str]]:
         """Whether the evidence suffices, and the gaps to search for."""
         words = [[tools.library.show(e).words() for e in r.kept] for r in rounds]
-        kept, _ = choose_newest([tools.roles.reader.count_tokens(w) if w else [] for w in words], cap_of(tools))
+        kept, _ = choose_newest([tools.roles.reader.count_tokens(w) if w else [] for w in words],
+                                cap_of(tools))
         memory = "\n".join(w for of, keep in zip(words, kept, strict=True) for w, k in zip(of, keep, strict=True) if k)
         assert tools.roles.chat is not None
         messages = load_prompt("s2g_judge").messages(question=question.question, evidence=memory or "(nothing yet)")
@@ -96,7 +106,8 @@ class S2gRag:
             return False, []
         return said.sufficient, [] if said.sufficient else [w for g in said.gap_items[:MAX_GAPS] if (w := g.words())]
 
-    def _extract(self, question: Question, items: list[str], gaps: list[str], tools: Tools, trace: Trace, notes: Counter[str]) -> list[Evidence]:
+    def _extract(self, question: Question, items: list[str], gaps: list[str], tools: Tools, trace: Trace,
+                 notes: Counter[str]) -> list[Evidence]:
         """The fragments of the new items that the model names, in retrieval order."""
         regions: list[Evidence] = []
         lines: list[str] = []
@@ -116,7 +127,8 @@ class S2gRag:
                 break
             shown += 1
         assert tools.roles.chat is not None
-        messages = load_prompt("s2g_extract").messages(question=question.question, gaps="\n".join(f"- {g}" for g in gaps) or "(none named)",
+        messages = load_prompt("s2g_extract").messages(question=question.question,
+                                                       gaps="\n".join(f"- {g}" for g in gaps) or "(none named)",
                                                        sentences="\n".join(lines[:shown]), most=str(MAX_SENTENCES))
         said = ask_for(Extraction, tools.roles.chat, "extractor", messages, trace)
         if said is None:
@@ -128,5 +140,6 @@ class S2gRag:
         return [r for n, r in enumerate(regions, 1) if n in named]
 
 
-SYSTEMS = (SystemSpec("s2g-rag", "a judge that lists gaps, a search for them, sentences extracted by number", lambda a: S2gRag(a.k, a.rounds),
+SYSTEMS = (SystemSpec("s2g-rag", "a judge that lists gaps, a search for them, sentences extracted by number",
+                      lambda a: S2gRag(a.k, a.rounds),
                       Needs(llm=True), "S2G-RAG", "compressor"),)

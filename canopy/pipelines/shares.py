@@ -1,4 +1,7 @@
-"""Flat selection at a given share of each item: the compressor without a hierarchy whose size can be set, to compare at equal length."""
+"""Flat selection at a given share of each item.
+
+The compressor without a hierarchy whose size can be set, to compare at equal length.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ def _sizes(answers: Answers) -> Mapping[str, System]:
 
 
 SYSTEMS = (
-    SystemSpec("flat-leaf-share", f"the k best items, of each the best leaves, a share of them (unless said {DEFAULT_SHARE})",
-               lambda a: Selector(a.k, select_share(DEFAULT_SHARE)), Needs(scorers=("f_theta",)), "", "selection", _sizes),
+    SystemSpec("flat-leaf-share",
+               f"the k best items, of each the best leaves, a share of them (unless said {DEFAULT_SHARE})",
+               lambda a: Selector(a.k, select_share(DEFAULT_SHARE)), Needs(scorers=("f_theta",)), "", "selection",
+               _sizes),
 )

@@ -1,4 +1,7 @@
-"""Systems of one pass: nothing retrieved, whole items, given gold, and selectors of regions without the parent-relative rule."""
+"""Systems of one pass.
+
+Nothing retrieved, whole items, given gold, and selectors of regions without the parent-relative rule.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,8 @@ class Vanilla:
         """Answer from the k best items."""
         hits = tools.find(question.id, question.question, self.k, trace)
         ids = [i for i, _ in hits]
-        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(keep_whole(ids, tools, [s for _, s in hits])))])
+        return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids),
+                                                          tuple(keep_whole(ids, tools, [s for _, s in hits])))])
 
 
 class Selector:
@@ -69,7 +73,8 @@ class Given:
         """Answer from the gold."""
         rows = tools.gold.get(question.id, ())
         ids = list(dict.fromkeys(i for i, _ in rows))
-        kept = [r for i, fragments in rows for r in _runs(i, fragments, tools)] if self.spans else keep_whole(ids, tools)
+        kept = [r for i, fragments in rows for r in _runs(i, fragments,
+                                                          tools)] if self.spans else keep_whole(ids, tools)
         return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), tuple(kept))])
 
 
@@ -77,7 +82,8 @@ def _runs(item: str, fragments: tuple[int, ...], tools: Tools) -> list[Evidence]
     """Neighbouring fragments as one region."""
     edges = np.array(sorted(set(fragments)))
     parts = np.split(edges, np.flatnonzero(np.diff(edges) > 1) + 1) if len(edges) else []
-    return [Evidence(item, int(p[0]), int(p[-1]) + 1, 0.0, 0, span=tools.library.leaves(item).span(int(p[0]), int(p[-1]) + 1)) for p in parts]
+    return [Evidence(item, int(p[0]), int(p[-1]) + 1, 0.0, 0,
+                     span=tools.library.leaves(item).span(int(p[0]), int(p[-1]) + 1)) for p in parts]
 
 
 def _near_best(layout: Layout, scores: np.ndarray) -> np.ndarray:
@@ -90,16 +96,22 @@ def _selector(select: Select) -> Callable[[Answers], System]:
 
 _SCORED = Needs(scorers=("f_theta",))
 SYSTEMS = (
-    SystemSpec("no-retrieval", "the reader alone", lambda a: NoRetrieval(), paper="No Retrieval", family="main", main=1, searcher=True),
+    SystemSpec("no-retrieval", "the reader alone", lambda a: NoRetrieval(), paper="No Retrieval", family="main",
+               main=1, searcher=True),
     SystemSpec("vanilla", "the k best items, whole", lambda a: Vanilla(a.k), paper="Vanilla RAG", family="main",
                main=2, sweeps=("k",)),
-    *(SystemSpec(f"flat-leaf-m{m}", f"the k best items, of each the {m} best leaves", _selector(select_top_leaves(m)), _SCORED, "Flat leaf", "selection")
+    *(SystemSpec(f"flat-leaf-m{m}", f"the k best items, of each the {m} best leaves", _selector(select_top_leaves(m)),
+                 _SCORED, "Flat leaf", "selection")
       for m in (1, 2, 4)),
-    SystemSpec("flat-near-best", f"the k best items, of each all leaves within {NEAR_BEST} of its best", _selector(_near_best), _SCORED, "", "selection"),
-    *(SystemSpec(f"any-level-m{m}", f"the k best items, of each the {m} best nodes of any level", _selector(select_top_nodes(m)), _SCORED, "Any level", "selection")
+    SystemSpec("flat-near-best", f"the k best items, of each all leaves within {NEAR_BEST} of its best",
+               _selector(_near_best), _SCORED, "", "selection"),
+    *(SystemSpec(f"any-level-m{m}", f"the k best items, of each the {m} best nodes of any level",
+                 _selector(select_top_nodes(m)), _SCORED, "Any level", "selection")
       for m in (1, 2, 4)),
-    SystemSpec("gold-item", "an oracle: the annotated items, whole", lambda a: Given(False), Needs(gold=True), "Gold Item", "oracle",
+    SystemSpec("gold-item", "an oracle: the annotated items, whole", lambda a: Given(False), Needs(gold=True),
+               "Gold Item", "oracle",
                oracle=True),
-    SystemSpec("gold-span", "an oracle: the annotated fragments alone", lambda a: Given(True), Needs(gold=True), "Gold Span", "oracle",
+    SystemSpec("gold-span", "an oracle: the annotated fragments alone", lambda a: Given(True), Needs(gold=True),
+               "Gold Span", "oracle",
                oracle=True),
 )

@@ -1,4 +1,7 @@
-"""UniversalRAG (Yeo et al. 2025) in its training-free form: a router picks the modality corpora, their best items are read whole."""
+"""UniversalRAG (Yeo et al.
+
+2025) in its training-free form: a router picks the modality corpora, their best items are read whole.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ from canopy.pipelines.tools import Tools
 class UniversalRag:
     """Route, retrieve k items of the chosen modalities, read them.
 
-    The router may name several corpora; they are then searched as one. Where its reply cannot be used it falls back, deterministically, to all of them
-    (the authors draw one at random). Their router also knows sizes (paragraph or document, clip or video) and "no retrieval": a corpus here has
-    one size of item a modality, and every question is asked of its corpus, so that both are left out.
+    The router may name several corpora; they are then searched as one. Where its reply cannot be used it falls back,
+    deterministically, to all of them (the authors draw one at random). Their router also knows sizes (paragraph or
+    document, clip or video) and "no retrieval": a corpus here has one size of item a modality, and every question is
+    asked of its corpus, so that both are left out.
     """
 
     def __init__(self, k: int) -> None:
@@ -32,5 +36,7 @@ class UniversalRag:
         return result
 
 
-SYSTEMS = (SystemSpec("universal-rag", "a training-free router picks the modality corpora, their k best items are read whole", lambda a: UniversalRag(a.k),
+SYSTEMS = (SystemSpec("universal-rag",
+                      "a training-free router picks the modality corpora, their k best items are read whole",
+                      lambda a: UniversalRag(a.k),
                       Needs(), "UniversalRAG", "main", main=3, searcher=True),)

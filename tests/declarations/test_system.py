@@ -1,4 +1,7 @@
-"""A system is one file: its module's ``SYSTEMS`` is found, it answers in the stage `answers`, and systems.json says what the report needs of it."""
+"""A system is one file.
+
+Its module's ``SYSTEMS`` is found, it answers in the stage `answers`, and systems.json says what the report needs of it.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ class FirstItems:
 
 
 SYSTEMS = (
-    SystemSpec("first-items", "the best items, whole", lambda answers: FirstItems(min(answers.k, 2)), paper="First", family="main", main=8,
-               component=True, sweeps=("k",), sizes=lambda answers: {"size=1": FirstItems(1)}),
+    SystemSpec("first-items", "the best items, whole", lambda answers: FirstItems(min(answers.k, 2)), paper="First",
+               family="main", main=8, component=True, sweeps=("k",), sizes=lambda answers: {"size=1": FirstItems(1)}),
     SystemSpec("first-item-search", "another search", lambda answers: FirstItems(1), searcher=True),
     SystemSpec("first-item-model", "needs a model", lambda answers: FirstItems(1), Needs(models=("first_item_model",))),
 )
@@ -61,14 +64,17 @@ def test_a_module_more_is_a_system_more(package: None, tmp_path: Path) -> None:
 
     listed = {s["name"]: s for s in json.loads(outputs(root)["systems.json"])["systems"]}
     first, search, model = listed["first-items"], listed["first-item-search"], listed["first-item-model"]
-    described = {k: first[k] for k in ("says", "paper", "family", "main", "component", "oracle", "searcher", "sweeps", "ran")}
-    assert described == {"says": "the best items, whole", "paper": "First", "family": "main", "main": 8, "component": True, "oracle": False,
+    described = {k: first[k] for k in ("says", "paper", "family", "main", "component", "oracle", "searcher", "sweeps",
+                                       "ran")}
+    assert described == {"says": "the best items, whole", "paper": "First", "family": "main", "main": 8,
+                         "component": True, "oracle": False,
                          "searcher": False, "sweeps": ["k"], "ran": True}
     assert search["searcher"] and "gold" in first["corpus_scopes"] and "gold" not in search["corpus_scopes"]
     assert not model["ran"] and "download it anywhere" in model["why_not"][0] and "first_item_model" in model_hints()
 
     rows = [r for r in table(root).to_pylist() if r["system"] == "first-items"]
-    assert {(r["corpus_scope"], r["variant"]) for r in rows} >= {("unified", ""), ("unified", "k=1"), ("unified", "size=1"), ("gold", "")}
+    assert {(r["corpus_scope"], r["variant"]) for r in rows} >= {("unified", ""), ("unified", "k=1"),
+                                                                 ("unified", "size=1"), ("gold", "")}
     assert {r["question_id"] for r in rows if not r["variant"]} == {q.id for q in QUESTIONS}
     assert {r["retrieved"] for r in rows if (r["corpus_scope"], r["variant"]) == ("unified", "")} == {2}
 
@@ -80,7 +86,10 @@ def test_without_the_folder_it_is_gone() -> None:
 def test_the_systems_say_where_the_paper_has_them() -> None:
     systems = all_systems().values()
     main = sorted((s for s in systems if s.main is not None), key=lambda s: s.main or 0)
-    assert [s.name for s in main] == ["no-retrieval", "vanilla", "universal-rag", "ircot", "canopy", "canopy-lookahead", "canopy-routed"]
+    assert [s.name for s in main] == ["no-retrieval", "vanilla", "universal-rag", "ircot", "canopy",
+                                      "canopy-lookahead", "canopy-routed"]
     assert [s.main for s in main] == list(range(1, len(main) + 1))
-    assert [s.name for s in systems if s.component] == ["canopy", "canopy-no-projection", "canopy-no-iteration", "canopy-f0"]
-    assert {s.name for s in systems if s.oracle} == {s.name for s in systems if s.needs.gold} == {"gold-item", "gold-span"}
+    assert [s.name for s in systems if s.component] == ["canopy", "canopy-no-projection", "canopy-no-iteration",
+                                                        "canopy-f0"]
+    assert {s.name for s in systems if s.oracle} == {s.name for s in systems if s.needs.gold} == {"gold-item",
+                                                                                                  "gold-span"}

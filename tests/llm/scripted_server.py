@@ -1,4 +1,5 @@
-"""An OpenAI-compatible server on loopback whose replies a function gives, with faults on demand, and books of what was asked and answered."""
+"""An OpenAI-compatible server on loopback whose replies a function gives, with faults on demand, and books of what
+was asked and answered."""
 
 from __future__ import annotations
 
@@ -19,8 +20,10 @@ from canopy.llm.prompting import load_prompt, prompt_names
 
 Request = dict[str, Any]
 Script = Callable[[Request], str]
-# What may go wrong with a request: `slow` is later than the client waits, `trickle` sends byte by byte, `cut` ends in the middle of the body, `reset` with an RST.
-FAULTS = ("429", "429 now", "500", "503", "close", "reset", "cut", "cut chunks", "garbage", "no completion", "null", "slow", "trickle")
+# What may go wrong with a request: `slow` is later than the client waits, `trickle` sends byte by byte, `cut` ends in
+# the middle of the body, `reset` with an RST.
+FAULTS = ("429", "429 now", "500", "503", "close", "reset", "cut", "cut chunks", "garbage", "no completion", "null",
+          "slow", "trickle")
 
 
 def prompt_of(request: Request) -> str:
@@ -43,7 +46,8 @@ def words_of(request: Request) -> str:
 
 def pictures_of(request: Request) -> list[str]:
     """The data URIs in a request."""
-    return [p["image_url"]["url"] for m in request["messages"] if isinstance(m["content"], list) for p in m["content"] if p["type"] == "image_url"]
+    return [p["image_url"]["url"] for m in request["messages"] if isinstance(m["content"], list) for p in m["content"]
+            if p["type"] == "image_url"]
 
 
 def sources_of(request: Request) -> list[str]:
@@ -56,7 +60,8 @@ def answer_plainly(request: Request) -> str:
     name = prompt_of(request)
     replies = {"critic": '{"sufficient": true, "missing": "", "query": ""}', "classifier": '{"kind": "lookup"}',
                "router": json.dumps({m: m == "text" for m in sources_of(request)}),
-               "critic_memory": '{"facts": [], "sufficient": true, "missing": "", "query": ""}', "reader_option": "B", "closed_option": "A"}
+               "critic_memory": '{"facts": [], "sufficient": true, "missing": "", "query": ""}', "reader_option": "B",
+               "closed_option": "A"}
     return replies.get(name, "forty-two")
 
 
@@ -77,9 +82,18 @@ class ScriptedServer:
         Seconds before each reply.
     """
 
-    def __init__(self, script: Script = answer_plainly, *, faults: Callable[[Request, int], str] = lambda request, before: "", knows_schemas: bool = True,
-                 tokenizer: str = "vllm", models: Iterable[str] = ("tiny",), delay: float = 0.0, slow: float = 1.0) -> None:
-        self.script, self.faults, self.knows_schemas, self.tokenizer, self.delay, self.slow = script, faults, knows_schemas, tokenizer, delay, slow
+    def __init__(self, script: Script = answer_plainly, *, faults: Callable[[Request, int], str] = lambda request,
+                 before: "", knows_schemas: bool = True,
+                 tokenizer: str = "vllm", models: Iterable[str] = ("tiny",), delay: float = 0.0,
+                 slow: float = 1.0) -> None:
+        self.script, self.faults, self.knows_schemas, self.tokenizer, self.delay, self.slow = (
+            script,
+            faults,
+            knows_schemas,
+            tokenizer,
+            delay,
+            slow,
+        )
         self.models = list(models)
         self.requests: list[Request] = []
         self.headers: list[dict[str, str]] = []
@@ -98,7 +112,8 @@ class ScriptedServer:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType
+                 | None) -> None:
         self.done.set()
         self._server.shutdown()
         self._server.server_close()
@@ -225,7 +240,8 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
         def _send(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
             content = json.dumps(body).encode()
             self.send_response(status)
-            for k, v in {"Content-Type": "application/json", "Content-Length": str(len(content)), **(headers or {})}.items():
+            for k, v in {"Content-Type": "application/json", "Content-Length": str(len(content)),
+                         **(headers or {})}.items():
                 self.send_header(k, v)
             self.end_headers()
             self.wfile.write(content)
@@ -235,5 +251,7 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
 
 def completion(text: str) -> dict[str, Any]:
     """A chat completion; its usage counts blanks."""
-    return {"id": "c", "object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-            "usage": {"prompt_tokens": 7, "completion_tokens": len(text.split()), "total_tokens": 7 + len(text.split())}}
+    return {"id": "c", "object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop",
+                                                                 "message": {"role": "assistant", "content": text}}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": len(text.split()), "total_tokens": 7
+                      + len(text.split())}}

@@ -33,7 +33,8 @@ def test_two_processes_share_it(tmp_path: Path) -> None:
     assert (two.get("a"), one.get("b")) == ({"text": "1"}, {"text": "2"})
 
 
-@pytest.mark.parametrize("junk", [b"not a database at all, but long enough to be read as one" * 50, b"SQLite format 3\x00" + b"\xff" * 5000])
+@pytest.mark.parametrize("junk", [b"not a database at all, but long enough to be read as one" * 50,
+                                  b"SQLite format 3\x00" + b"\xff" * 5000])
 def test_a_damaged_file_is_put_aside(tmp_path: Path, junk: bytes) -> None:
     path = tmp_path / "r.sqlite"
     path.write_bytes(junk)
@@ -82,7 +83,8 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 def test_the_key_knows_everything_that_can_change_a_reply() -> None:
     base = {"model": "m", "messages": [{"role": "user", "content": "x"}], "temperature": 0.0}
-    others = [base | {"model": "n"}, base | {"temperature": 0.1}, base | {"messages": [{"role": "user", "content": "y"}]}, base | {"stop": ["."]}]
+    others = [base | {"model": "n"}, base | {"temperature": 0.1}, base
+              | {"messages": [{"role": "user", "content": "y"}]}, base | {"stop": ["."]}]
     assert len({request_key(r) for r in [base, *others]}) == 5
     assert request_key(base) == request_key(dict(reversed(base.items())))
     assert request_key({"text": "\ud83d"})  # half a character is no crash

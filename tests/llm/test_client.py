@@ -1,4 +1,7 @@
-"""The chat client against a scripted server: faults change no reply and lose no call, bounds hold, equal requests are asked once, the key stays secret."""
+"""The chat client against a scripted server.
+
+Faults change no reply and lose no call, bounds hold, equal requests are asked once, the key stays secret.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,15 @@ KEY = "sk-very-secret-0123456789"
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 
 
-def client_of(server: ScriptedServer, cache: ReplyCache | None = None, waits: list[float] | None = None, **settings: object) -> ChatClient:
+def client_of(server: ScriptedServer, cache: ReplyCache | None = None, waits: list[float] | None = None,
+              **settings: object) -> ChatClient:
     given = Server(server.url, "tiny", **{"timeout_seconds": 20.0, **settings})  # type: ignore[arg-type]
     return ChatClient(given, cache, (lambda s: None) if waits is None else waits.append)
 
 
 def ask(client: ChatClient, words: str, trace: Trace | None = None, **more: object) -> str:
-    return client.complete("reader", [{"role": "user", "content": words}], trace or Trace(), **more)  # type: ignore[arg-type]
+    return client.complete("reader", [{"role": "user", "content": words}], trace or Trace(),
+                           **more)  # type: ignore[arg-type]
 
 
 def echo(request: Request) -> str:
@@ -46,7 +51,8 @@ def test_a_fault_changes_no_reply(fault: str) -> None:
         late = fault in ("slow", "trickle")
         assert ask(client_of(server, timeout_seconds=0.4 if late else 20, tries=20), "seven", trace) == "reply to seven"
         assert server.count() >= 3 if late else server.count() == 3  # a busy machine may be late once more
-        assert [(c.role, c.prompt_tokens, c.completion_tokens, c.cached, c.fallback) for c in trace.calls] == [("reader", 7, 3, False, "")]
+        assert [(c.role, c.prompt_tokens, c.completion_tokens, c.cached, c.fallback)
+                for c in trace.calls] == [("reader", 7, 3, False, "")]
 
 
 def test_faults_at_random_lose_no_call_and_change_no_reply(tmp_path: Path) -> None:
@@ -56,13 +62,16 @@ def test_faults_at_random_lose_no_call_and_change_no_reply(tmp_path: Path) -> No
         return quick[(number + before) % len(quick)] if before < number % 4 else ""
     with ScriptedServer(echo, faults=faults) as server, ThreadPoolExecutor(16) as pool:
         client = client_of(server, ReplyCache(tmp_path / "r.sqlite"))
-        assert list(pool.map(lambda n: ask(client, f"number {n}"), range(80))) == [f"reply to number {n}" for n in range(80)]
+        assert list(pool.map(lambda n: ask(client, f"number {n}"), range(80))) == [f"reply to number {n}"
+                                                                                   for n in range(80)]
         assert set(server.answered.values()) == {1} and len(server.answered) == 80
         assert sum(server.asked.values()) == 80 + sum(n % 4 for n in range(80))
 
 
 def test_a_server_that_never_replies_is_an_error_that_says_so() -> None:
-    with ScriptedServer(faults=lambda r, before: "500") as server, pytest.raises(Failed, match=r"no reply after 3 tries: it answered 500.*CANOPY_LLM_BASE_URL") as e:
+    with ScriptedServer(faults=lambda r,
+                        before: "500") as server, pytest.raises(Failed, match=r"no reply after 3 tries: it answered "
+                                                                              r"500.*CANOPY_LLM_BASE_URL") as e:
         ask(client_of(server, tries=3), "x")
     assert e.value.status == 500
     with pytest.raises(ServerError, match="no reply after 2 tries"):  # nobody listens there any more
@@ -73,12 +82,21 @@ def test_waits_grow_and_follow_retry_after(monkeypatch: pytest.MonkeyPatch) -> N
     waits: list[float] = []
     with ScriptedServer(faults=first_times("429", 4)) as server:
         ask(client_of(server, waits=waits), "x")
-    assert [round(w) for w in waits] == sorted(round(w) for w in waits) and 0.75 <= waits[0] <= 1.25 and 6 <= waits[3] <= 10
+    assert (
+        [round(w) for w in waits] == sorted(round(w) for w in waits)
+        and 0.75 <= waits[0] <= 1.25
+        and 6 <= waits[3] <= 10
+    )
     waits.clear()
     with ScriptedServer(faults=first_times("429 now", 2)) as server:
         ask(client_of(server, waits=waits), "x")
     assert waits == [0.0, 0.0]
-    assert wire._retry_after("3.5") == 3.5 and wire._retry_after("-1") == 0 and wire._retry_after("nan") is None and wire._retry_after("soon") is None
+    assert (
+        wire._retry_after("3.5") == 3.5
+        and wire._retry_after("-1") == 0
+        and wire._retry_after("nan") is None
+        and wire._retry_after("soon") is None
+    )
     monkeypatch.setattr(wire.time, "time", lambda: 1_000_000.0)
     assert wire._retry_after(formatdate(1_000_030, usegmt=True)) == 30
 
@@ -103,7 +121,8 @@ def test_equal_requests_at_the_same_time_are_asked_once(tmp_path: Path) -> None:
         assert set(pool.map(lambda t: ask(client, "the same", t), traces)) == {"reply to the same"}
         assert sum(server.asked.values()) == 1
         assert sorted(t.calls[0].cached for t in traces) == [False] + [True] * 11
-        assert len({t.calls[0].seconds for t in traces}) == 1 and traces[0].calls[0].seconds >= 0.1  # each knows what the reply took
+        # each knows what the reply took
+        assert len({t.calls[0].seconds for t in traces}) == 1 and traces[0].calls[0].seconds >= 0.1
 
 
 def test_who_waits_for_an_equal_request_that_fails_asks_itself(tmp_path: Path) -> None:
@@ -155,11 +174,15 @@ def test_a_server_that_fails_on_schemas_is_asked_without() -> None:
 
 
 def test_a_server_that_was_down_is_asked_with_the_schema_again() -> None:
-    """An outage that ends between two requests is not taken for a failing schema: replies stay those of a sound server."""
+    """An outage that ends between two requests is not taken for a failing schema.
+
+    Replies stay those of a sound server.
+    """
     def script(request: Request) -> str:
         return '{"a": 1}' if "response_format" in request else "one"
 
-    with ScriptedServer(script, faults=lambda r, before: "503" if "response_format" in r and before < 2 and "first" in words_of(r) else "") as server:
+    with ScriptedServer(script, faults=lambda r, before: "503" if "response_format" in r and before < 2
+                        and "first" in words_of(r) else "") as server:
         client, trace = client_of(server, tries=2), Trace()
         assert [ask(client, w, trace, schema=SCHEMA) for w in ("first", "second")] == ['{"a": 1}'] * 2
         assert [(c.role, c.fallback) for c in trace.calls] == [("reader", "")] * 2 and trace.seconds["llm"] > 0
@@ -181,7 +204,8 @@ def test_a_role_that_is_refused_from_the_start_stops_the_run() -> None:
         assert not e.value.lasting
 
 
-@pytest.mark.parametrize(("status", "advice"), [(401, "CANOPY_LLM_API_KEY"), (403, "CANOPY_LLM_API_KEY"), (404, "CANOPY_LLM_MODEL")])
+@pytest.mark.parametrize(("status", "advice"), [(401, "CANOPY_LLM_API_KEY"), (403, "CANOPY_LLM_API_KEY"),
+                                                (404, "CANOPY_LLM_MODEL")])
 def test_a_wrong_key_or_model_is_not_asked_again(status: int, advice: str) -> None:
     with ScriptedServer(lambda r: f"!{status} no") as server, pytest.raises(Refused, match=advice) as e:
         ask(client_of(server), "x")
@@ -234,9 +258,14 @@ def test_halves_of_characters_are_neither_sent_nor_kept(tmp_path: Path) -> None:
 def test_completions_of_other_servers() -> None:
     def of(message: object, **more: object) -> dict[str, object]:
         return read_completion({"choices": [{"message": message}], **more})
-    assert of({"content": None})["text"] == "" and of({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})["text"] == "ab"
-    assert of({"content": "x"}, usage={"prompt_tokens": "many", "completion_tokens": -1}) == {"text": "x", "prompt_tokens": 0, "completion_tokens": 0, "finish": ""}
-    for broken in ([], {}, {"choices": []}, {"choices": None}, {"choices": [{"message": {"content": 5}}]}, {"choices": [{"message": {"content": ["x"]}}]}):
+    assert of({"content": None})["text"] == "" and of({"content": [{"type": "text", "text": "a"},
+                                                                   {"type": "text", "text": "b"}]})["text"] == "ab"
+    assert of({"content": "x"}, usage={"prompt_tokens": "many", "completion_tokens": -1}) == {"text": "x",
+                                                                                              "prompt_tokens": 0,
+                                                                                              "completion_tokens": 0,
+                                                                                              "finish": ""}
+    for broken in ([], {}, {"choices": []}, {"choices": None}, {"choices": [{"message": {"content": 5}}]},
+                   {"choices": [{"message": {"content": ["x"]}}]}):
         with pytest.raises((KeyError, TypeError, IndexError, AttributeError)):
             read_completion(broken)
 

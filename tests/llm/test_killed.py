@@ -1,4 +1,5 @@
-"""A run that is killed with signal 9 in its middle and started again repeats no call that was answered, and ends as if nothing had happened."""
+"""A run that is killed with signal 9 in its middle and started again repeats no call that was answered, and ends as
+if nothing had happened."""
 
 from __future__ import annotations
 
@@ -57,7 +58,11 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
             assert reached.acquire(timeout=60)
         first.send_signal(signal.SIGKILL)
         said = first.communicate()[0].splitlines()
-        assert first.returncode == -signal.SIGKILL and said == [f"answer {n}" for n in range(len(said))] and len(said) >= BEFORE - AT_ONCE
+        assert (
+            first.returncode == -signal.SIGKILL
+            and said == [f"answer {n}" for n in range(len(said))]
+            and len(said) >= BEFORE - AT_ONCE
+        )
         with server.lock:
             before, answered = Counter(server.asked), Counter(server.answered)
         assert len(answered) == 3 * BEFORE and len(before) == 3 * BEFORE + AT_ONCE

@@ -9,9 +9,12 @@ import pytest
 from canopy.llm import prompting
 from canopy.llm.prompting import load_prompt, parse_prompt, prompt_names, prompts_digest
 
-PLACES = {"critic": {"question", "evidence"}, "critic_memory": {"question", "evidence", "facts", "searched"}, "classifier": {"question"},
-          "router": {"question", "sources"}, "reader_short": {"question", "evidence"}, "reader_list": {"question", "evidence"},
-          "reader_option": {"question", "evidence", "letters"}, "closed_short": {"question"}, "closed_list": {"question"}, "closed_option": {"question", "letters"}}
+PLACES = {"critic": {"question", "evidence"}, "critic_memory": {"question", "evidence", "facts", "searched"},
+          "classifier": {"question"},
+          "router": {"question", "sources"}, "reader_short": {"question", "evidence"},
+          "reader_list": {"question", "evidence"},
+          "reader_option": {"question", "evidence", "letters"}, "closed_short": {"question"},
+          "closed_list": {"question"}, "closed_option": {"question", "letters"}}
 
 
 @pytest.mark.parametrize("name", prompt_names())
@@ -29,12 +32,16 @@ def test_the_roles_have_their_prompts() -> None:
 def test_values_are_filled_in_once_and_stay_as_they_are() -> None:
     messages = load_prompt("reader_short").messages(question="{evidence} {0} $x \\1", evidence="{question}")
     assert [m["role"] for m in messages] == ["system", "user"]
-    assert messages[1]["content"].count("{evidence} {0} $x \\1") == 1 and "Evidence:\n{question}\n" in messages[1]["content"]
+    assert (
+        messages[1]["content"].count("{evidence} {0} $x \\1") == 1
+        and "Evidence:\n{question}\n" in messages[1]["content"]
+    )
 
 
 def test_parts_make_a_list_of_contents() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:,"}}
-    content = parse_prompt("p", "version: 2\n# user\na {x} b").messages(x=["1 ", picture, picture, " 2", " 3"])[0]["content"]
+    content = parse_prompt("p", "version: 2\n# user\na {x} b").messages(x=["1 ", picture, picture, " 2",
+                                                                           " 3"])[0]["content"]
     assert content == [{"type": "text", "text": "a 1 "}, picture, picture, {"type": "text", "text": " 2 3 b"}]
     assert parse_prompt("p", "version: 2\n# user\n{x}").messages(x=[picture])[0]["content"] == [picture]
     assert parse_prompt("p", "version: 2\n# user\na {x} b").messages(x=["1", "2"])[0]["content"] == "a 12 b"

@@ -1,4 +1,7 @@
-"""Replies of a fixed shape: the schema path, the repair path, the fallback path, each with its counts; and objects found in whatever a model writes."""
+"""Replies of a fixed shape: the schema path, the repair path, the fallback path, each with its counts.
+
+And objects found in whatever a model writes.
+"""
 
 from __future__ import annotations
 
@@ -53,25 +56,38 @@ def test_a_good_reply_takes_one_call(knows_schemas: bool) -> None:
     said, trace, server = ask(lambda r: '{"good": true, "words": ["a"]}', knows_schemas)
     assert said == Shape(good=True, words=["a"]) and roles(trace) == [("critic", "")]
     sent = server.requests[0]["response_format"]
-    assert sent["type"] == "json_schema" and sent["json_schema"]["strict"] is True and sent["json_schema"]["name"] == "critic"
-    assert sent["json_schema"]["schema"]["additionalProperties"] is False and sent["json_schema"]["schema"]["required"] == ["good", "words"]
+    assert (
+        sent["type"] == "json_schema"
+        and sent["json_schema"]["strict"] is True
+        and sent["json_schema"]["name"] == "critic"
+    )
+    assert sent["json_schema"]["schema"]["additionalProperties"] is False and sent["json_schema"]["schema"][
+        "required"
+    ] == ["good", "words"]
     assert len(server.requests) == (1 if knows_schemas else 2)
 
 
 @pytest.mark.parametrize(("first", "trouble"), [
-    ("Yes, it is enough.", "no JSON object in it"), ('{"good": "true", "words": []}', "good: Input should be a valid boolean"),
-    ('{"good": true}', "words: Field required"), ('{"good": true, "words": [], "more": 1}', "more: Extra inputs are not permitted"), ("", "no JSON object in it"),
+    ("Yes, it is enough.", "no JSON object in it"), ('{"good": "true", "words": []}',
+                                                     "good: Input should be a valid boolean"),
+    ('{"good": true}', "words: Field required"), ('{"good": true, "words": [], "more": 1}',
+                                                  "more: Extra inputs are not permitted"), ("", "no JSON object in it"),
     ('{"good": true, "words": ["a"', "no JSON object in it")])
 def test_an_unusable_reply_is_repaired_once(first: str, trouble: str) -> None:
     said, trace, server = ask(lambda r: first if len(r["messages"]) == 1 else 'Here: {"good": false, "words": []}')
     assert said == Shape(good=False, words=[]) and roles(trace) == [("critic", ""), ("critic_repair", "")]
     repair = server.requests[1]["messages"]
-    assert [m["role"] for m in repair] == ["user", "assistant", "user"] and trouble in repair[2]["content"] and '"good"' in repair[2]["content"]
+    assert (
+        [m["role"] for m in repair] == ["user", "assistant", "user"]
+        and trouble in repair[2]["content"]
+        and '"good"' in repair[2]["content"]
+    )
 
 
 def test_a_reply_that_cannot_be_repaired_is_given_up_and_counted() -> None:
     said, trace, server = ask(lambda r: "no")
-    assert said is None and roles(trace) == [("critic", ""), ("critic_repair", "no JSON object in it")] and len(server.requests) == 2
+    assert said is None and roles(trace) == [("critic", ""),
+                                             ("critic_repair", "no JSON object in it")] and len(server.requests) == 2
 
 
 def test_a_request_that_is_refused_is_given_up_and_counted() -> None:
@@ -84,7 +100,8 @@ def test_a_refusal_that_lasts_is_raised() -> None:
         ask(lambda r: "!401 no")
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda x: st.lists(x, max_size=3) | st.dictionaries(
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+                    lambda x: st.lists(x, max_size=3) | st.dictionaries(
     st.text(max_size=5), x, max_size=3), max_leaves=8)
 OBJECTS = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 PROSE = st.text(st.characters(blacklist_characters="{}`<", blacklist_categories=("Cs",)), max_size=40)
@@ -92,7 +109,8 @@ PROSE = st.text(st.characters(blacklist_characters="{}`<", blacklist_categories=
 
 @given(OBJECTS, PROSE, PROSE, st.sampled_from([None, 1]), st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_an_object_is_found_between_words(value: dict[str, object], before: str, after: str, indent: int | None, ascii_only: bool) -> None:
+def test_an_object_is_found_between_words(value: dict[str, object], before: str, after: str, indent: int | None,
+                                          ascii_only: bool) -> None:
     said = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     assume("</think>" not in said and "```" not in said)
     assert find_object(before + said + after) == value
@@ -117,14 +135,19 @@ def test_whatever_is_written_gives_an_object_or_a_value_error(text: str) -> None
         assert str(e) == "no JSON object in it"
 
 
-@pytest.mark.parametrize("text", ["{" * 100_000, '{"a":' * 30_000, '{"a":[{' * 20_000, "[" * 100_000, '"' * 100_000, "```\n" * 30_000])
+@pytest.mark.parametrize("text", ["{" * 100_000, '{"a":' * 30_000, '{"a":[{' * 20_000, "[" * 100_000, '"' * 100_000,
+                                  "```\n" * 30_000])
 def test_endless_nesting_ends(text: str) -> None:
     with pytest.raises(ValueError, match="no JSON object"):
         find_object(text)
 
 
 def test_thoughts_are_left_out() -> None:
-    assert without_thoughts("<think>a</think> b") == "b" and without_thoughts("a</think>\nb") == "b" and without_thoughts("<think>cut off") == ""
+    assert (
+        without_thoughts("<think>a</think> b") == "b"
+        and without_thoughts("a</think>\nb") == "b"
+        and without_thoughts("<think>cut off") == ""
+    )
     assert without_thoughts("<think>a</think>b<think>c</think> d ") == "d" and without_thoughts("plain") == "plain"
     with pytest.raises(ValueError, match="no JSON"):
         find_object('<think> the shape is {"a": 1} but')

@@ -1,4 +1,5 @@
-"""Systems by name over the tiny corpus, their roles played by a scripted server, with the tiny models that baselines load."""
+"""Systems by name over the tiny corpus, their roles played by a scripted server, with the tiny models that baselines
+load."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from tests.llm.scripted_server import ScriptedServer
 from tests.tiny_baselines import build_bert, build_causal, build_t5
 from tests.tiny_tools import Corpus
 
-QUESTION = Question("q1", "tiny", "Which gas boils at 119.9 kelvin, and who shared the Nobel Prize in Physics in 1903?", ("Krypton",))
+QUESTION = Question("q1", "tiny",
+                    "Which gas boils at 119.9 kelvin, and who shared the Nobel Prize in Physics in 1903?", ("Krypton",))
 ANSWERS = Answers(k=4, rounds=3)
 
 
@@ -45,15 +47,19 @@ class Shelf:
         return {"recomp_extractive": build_bert(self.root / "bert"), "recomp_abstractive": build_t5(self.root / "t5"),
                 "longllmlingua": build_causal(self.root / "causal")}
 
-    def tools(self, server: ScriptedServer | None = None, answers: Answers = ANSWERS, corpus_scope: str = "unified", sees_media: bool = False, **more: Any) -> Tools:
+    def tools(self, server: ScriptedServer | None = None, answers: Answers = ANSWERS, corpus_scope: str = "unified",
+              sees_media: bool = False, **more: Any) -> Tools:
         """Tools over the corpus, all roles played by the server; tokens are estimated, and nothing is cached."""
-        chat = ChatClient(Server(server.url if server else "http://127.0.0.1:9/v1", "tiny", timeout_seconds=5.0, tries=4), None, wait=lambda seconds: None)
+        chat = ChatClient(Server(server.url if server else "http://127.0.0.1:9/v1", "tiny", timeout_seconds=5.0,
+                                 tries=4), None, wait=lambda seconds: None)
         reader = LanguageReader(chat, "tiny", EstimatedTokens(), sees_media)
-        roles = Roles(LanguageCritic(chat, reader.count_tokens), LanguageClassifier(chat), LanguageRouter(chat), reader, "scripted", "llm", chat)
+        roles = Roles(LanguageCritic(chat, reader.count_tokens), LanguageClassifier(chat), LanguageRouter(chat),
+                      reader, "scripted", "llm", chat)
         scorers = {n: self.corpus.scorers[n] for n in ("f0", "f_theta")}
         return Tools(self.corpus.library, self.corpus.searcher, scorers, roles, answers, corpus_scope, **more)
 
-    def answer(self, name: str, server: ScriptedServer | None = None, question: Question = QUESTION, answers: Answers = ANSWERS,
+    def answer(self, name: str, server: ScriptedServer | None = None, question: Question = QUESTION,
+               answers: Answers = ANSWERS,
                **more: Any) -> tuple[Result, Trace]:
         """Answer a question with a system, made as the evaluation makes it."""
         trace, spec = Trace(), find_systems([name])[0]

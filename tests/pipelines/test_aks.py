@@ -1,4 +1,8 @@
-"""AKS: frames are never none and never too many, peaks are taken, equal scores are spread out, and what is shown is what was chosen."""
+"""AKS.
+
+Frames are never none and never too many, peaks are taken, equal scores are spread out, and what is shown is what was
+chosen.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,16 @@ LAUNCH = Question("q3", "tiny", "When does the rocket leave the pad?")
 
 
 @settings(deadline=None)
-@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=200), st.integers(1, 70), st.sampled_from([0.0, 0.3, 0.8]))
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=200), st.integers(1, 70),
+       st.sampled_from([0.0, 0.3, 0.8]))
 def test_at_least_one_frame_and_at_most_m(scores: list[float], m: int, peak: float) -> None:
     chosen = select_frames(np.array(scores), m, peak)
-    assert 1 <= len(chosen) <= m and list(chosen) == sorted(set(chosen.tolist())) and chosen[0] >= 0 and chosen[-1] < len(scores)
+    assert (
+        1 <= len(chosen) <= m
+        and list(chosen) == sorted(set(chosen.tolist()))
+        and chosen[0] >= 0
+        and chosen[-1] < len(scores)
+    )
     if len(scores) <= m:
         assert len(chosen) == len(scores)
     elif m & (m - 1) == 0 and m <= 32:
@@ -41,8 +51,10 @@ def test_a_peak_gets_all_frames_and_a_flat_stretch_one_each_half() -> None:
     scores = np.zeros(64)
     scores[40:44] = 1.0
     assert select_frames(scores, 4).tolist() == [40, 41, 42, 43]
-    assert select_frames(np.linspace(0, 1, 64), 4).tolist() == [15, 31, 47, 63]  # no peak anywhere: the best of each quarter
-    assert len(select_frames(np.linspace(0, 1, 64), 16, deepest=5)) == 16  # the authors' depth of 5 would leave 16 / 32 = no frame to each part
+    # no peak anywhere: the best of each quarter
+    assert select_frames(np.linspace(0, 1, 64), 4).tolist() == [15, 31, 47, 63]
+    # the authors' depth of 5 would leave 16 / 32 = no frame to each part
+    assert len(select_frames(np.linspace(0, 1, 64), 16, deepest=5)) == 16
     with pytest.raises(ValueError, match="at least one"):
         select_frames(scores, 0)
 
@@ -56,7 +68,8 @@ def test_what_is_shown_are_the_chosen_frames_in_the_segments_they_lie_in(shelf: 
     assert 1 <= len(times) <= 4 and times == sorted(times) and set(times) <= set(frame_times(0, 150))
     for region, shown in video:
         assert shown.times == region.times and all(shown.span[0] <= t < shown.span[1] for t in shown.times)
-        assert len({int(t // 30) for t in shown.times}) == region.hi - region.lo  # every segment of a region has a frame
+        # every segment of a region has a frame
+        assert len({int(t // 30) for t in shown.times}) == region.hi - region.lo
     others = [e for e, s in zip(result.evidence, result.shown, strict=True) if s.modality != "video"]
     assert others and all((e.lo, e.hi) == (0, shelf.library.leaves(e.item_id).count) for e in others)
 

@@ -29,8 +29,10 @@ DAM = "When was the Aswan High Dam on the Nile finished?"
 NEON = "What is the boiling point of neon?"
 
 
-def ask(bench: Bench, words: str = DAM, *, k: int = 3, rounds: int = 3, trace: Trace | None = None, system: dict[str, Any] | None = None, **options: Any) -> Result:
-    return Canopy(k, rounds, Options(**options), **(system or {})).answer(question(words), bench.tools, trace if trace is not None else Trace())
+def ask(bench: Bench, words: str = DAM, *, k: int = 3, rounds: int = 3, trace: Trace | None = None,
+        system: dict[str, Any] | None = None, **options: Any) -> Result:
+    return Canopy(k, rounds, Options(**options), **(system or {})).answer(question(words), bench.tools, trace
+                                                                          if trace is not None else Trace())
 
 
 def regions(result: Result) -> list[tuple[str, int, int]]:
@@ -42,12 +44,17 @@ def test_rounds_search_what_the_critic_asks_for_and_skip_what_is_in_evidence(cor
     result = ask(bench, trace=trace)
     assert [r.query for r in result.rounds] == [DAM, "rivers in Africa", DAM]
     assert all(len(r.retrieved) == 3 for r in result.rounds) and result.rounds[0].new == result.rounds[0].retrieved
-    assert result.rounds[2].new == () and result.rounds[2].kept == () and result.rounds[2].retrieved == result.rounds[0].retrieved
+    assert (
+        result.rounds[2].new == ()
+        and result.rounds[2].kept == ()
+        and result.rounds[2].retrieved == result.rounds[0].retrieved
+    )
     new = [i for r in result.rounds for i in r.new]
     assert len(set(new)) == len(new) and {e.item_id for r in result.rounds for e in r.kept} == set(new)
     assert all([i for i, _ in itertools.groupby(e.item_id for e in r.kept)] == list(r.new) for r in result.rounds)
     # The critic reads the original question and all evidence so far; it is not asked after the last round.
-    assert [(q, len(shown)) for q, shown in bench.critic.saw] == [(DAM, len(result.rounds[0].kept)), (DAM, len(result.evidence))]
+    assert [(q, len(shown)) for q, shown in bench.critic.saw] == [(DAM, len(result.rounds[0].kept)),
+                                                                  (DAM, len(result.evidence))]
     assert [trace.count(r) for r in ("critic", "reader", "classifier", "router")] == [2, 1, 0, 0]
     assert bench.reader.saw == [tuple(result.shown)] and result.answer == "an answer" and not result.cap_cut
 
@@ -57,7 +64,8 @@ def test_each_round_is_refined_with_its_own_query(corpus: Corpus) -> None:
     for r in result.rounds:
         vector = corpus.searcher.vector(r.query)
         for e in r.kept:
-            tree, scores = corpus.scorers["f_theta"].tree(e.item_id), corpus.scorers["f_theta"].scores([e.item_id], vector)[0]
+            tree, scores = corpus.scorers["f_theta"].tree(e.item_id), corpus.scorers["f_theta"].scores([e.item_id],
+                                                                                                       vector)[0]
             at = np.flatnonzero((tree.lo == e.lo) & (tree.hi == e.hi))
             assert e.score in scores[at] and e.span == corpus.library.leaves(e.item_id).span(e.lo, e.hi)
 
@@ -77,17 +85,20 @@ def test_the_classifier_is_asked_once_and_only_when_a_table_turns_up(corpus: Cor
     assert texts.classifier.asked == []
     tables = corpus.bench(more("areas of the Great Lakes"), more("symbol of krypton"))
     found = ask(tables, NEON, k=1)
-    assert [r.new for r in found.rounds] == [("tiny/elements",), ("tiny/lakes",), ()] and tables.classifier.asked == [NEON]
+    assert [r.new for r in found.rounds] == [("tiny/elements",), ("tiny/lakes",),
+                                             ()] and tables.classifier.asked == [NEON]
 
 
 @pytest.mark.parametrize("aggregate", [True, False])
 def test_tables_stay_whole_for_aggregate_questions_alone(corpus: Corpus, aggregate: bool) -> None:
     result = ask(corpus.bench(aggregate=aggregate), NEON, k=9)
     kept = {i: [e for e in result.rounds[0].kept if e.item_id == i] for i in result.rounds[0].new}
-    tables = [len(kept[i]) == 1 and kept[i][0].hi - kept[i][0].lo == corpus.library.leaves(i).count for i in ("tiny/elements", "tiny/lakes")]
+    tables = [len(kept[i]) == 1 and kept[i][0].hi - kept[i][0].lo == corpus.library.leaves(i).count
+              for i in ("tiny/elements", "tiny/lakes")]
     assert all(tables) if aggregate else not tables[0]
     hits = dict(corpus.searcher.search(NEON, 9, Trace()))
-    assert not aggregate or kept["tiny/elements"][0].score == hits["tiny/elements"]  # a whole item has its retrieval's score
+    # a whole item has its retrieval's score
+    assert not aggregate or kept["tiny/elements"][0].score == hits["tiny/elements"]
     assert any(e.hi - e.lo < corpus.library.leaves("tiny/nile").count for e in kept["tiny/nile"])
 
 
@@ -95,7 +106,11 @@ def test_given_items_are_one_round(corpus: Corpus) -> None:
     given = [("tiny/q", (("tiny/mars", (0,)), ("tiny/elements", (1,))))]
     bench = corpus.bench(more("x"), corpus_scope="gold", gold=given)
     result = ask(bench)
-    assert [r.new for r in result.rounds] == [("tiny/mars", "tiny/elements")] and bench.critic.saw == [] and len(bench.classifier.asked) == 1
+    assert (
+        [r.new for r in result.rounds] == [("tiny/mars", "tiny/elements")]
+        and bench.critic.saw == []
+        and len(bench.classifier.asked) == 1
+    )
     assert ask(corpus.bench(corpus_scope="gold")).evidence == []
 
 
@@ -104,9 +119,14 @@ def test_the_cap_keeps_the_newest(corpus: Corpus) -> None:
     first, second = (sum(e.tokens for e in full.evidence if e.item_id in r.new) for r in full.rounds)
     assert full.tokens == first + second > 100 > second and not full.cap_cut
     cut = ask(corpus.bench(more(NEON), evidence_tokens=100), system={"projection": False})
-    assert cut.cap_cut and cut.tokens <= 100 and cut.tokens == sum(e.tokens for e in cut.evidence) == sum(len(s.words().split()) for s in cut.shown)
+    assert (
+        cut.cap_cut
+        and cut.tokens <= 100
+        and cut.tokens == sum(e.tokens for e in cut.evidence) == sum(len(s.words().split()) for s in cut.shown)
+    )
     assert set(cut.rounds[1].new) <= {e.item_id for e in cut.evidence} and cut.rounds == full.rounds
-    assert [e.item_id for e in cut.evidence] == [e.item_id for e in full.evidence if e in cut.evidence]  # in the order they were retrieved
+    # in the order they were retrieved
+    assert [e.item_id for e in cut.evidence] == [e.item_id for e in full.evidence if e in cut.evidence]
 
 
 @given(st.lists(st.lists(st.integers(0, 60), max_size=5), max_size=4), st.integers(0, 120))
@@ -114,8 +134,10 @@ def test_newest_first_under_any_cap(rounds: list[list[int]], cap: int) -> None:
     kept, cut = choose_newest(rounds, cap)
     used = sum(t for r, k in zip(rounds, kept, strict=True) for t, keep in zip(r, k, strict=True) if keep)
     assert used <= cap and cut == (not all(all(k) for k in kept))
-    # In the order newest round first, best first: what fits alone is kept up to the first that does not fit beside the others, and nothing after it.
-    order = [(t, k) for r, ks in zip(reversed(rounds), reversed(kept), strict=True) for t, k in zip(r, ks, strict=True) if t <= cap]
+    # In the order newest round first, best first: what fits alone is kept up to the first that does not fit beside the
+    # others, and nothing after it.
+    order = [(t, k) for r, ks in zip(reversed(rounds), reversed(kept), strict=True) for t, k in zip(r, ks, strict=True)
+             if t <= cap]
     flags = [k for _, k in order]
     assert flags == sorted(flags, reverse=True)
     if False in flags:
@@ -159,9 +181,16 @@ def test_a_small_margin_keeps_items_whole(corpus: Corpus) -> None:
     assert all(e.depth == 0 and e.hi - e.lo == corpus.library.leaves(e.item_id).count for e in whole.evidence)
     some = ask(corpus.bench(), keep_margin=0.02, k=9)
     for item in some.rounds[0].new:
-        tree, scores = corpus.scorers["f_theta"].tree(item), corpus.scorers["f_theta"].scores([item], corpus.searcher.vector(DAM))[0]
+        tree, scores = (
+            corpus.scorers["f_theta"].tree(item),
+            corpus.scorers["f_theta"].scores([item], corpus.searcher.vector(DAM))[0],
+        )
         kept = [e for e in some.evidence if e.item_id == item]
-        assert [e.depth for e in kept] == [0] or max(e.score for e in kept) >= scores[0] + np.float32(0.02) or len(tree) == 1
+        assert (
+            [e.depth for e in kept] == [0]
+            or max(e.score for e in kept) >= scores[0] + np.float32(0.02)
+            or len(tree) == 1
+        )
 
 
 def test_aggregate_questions_keep_texts_and_videos_whole_where_asked_to(corpus: Corpus) -> None:
@@ -178,7 +207,8 @@ def test_flat_candidates_are_leaves_that_beat_their_parent(corpus: Corpus) -> No
     for item in result.rounds[0].new:
         tree, scores = corpus.scorers["f_theta"].tree(item), corpus.scorers["f_theta"].scores([item], corpus.searcher.vector(DAM))[0]
         leaves = [n for n in range(len(tree)) if tree.hi[n] - tree.lo[n] == 1]
-        wanted = [(int(tree.lo[n]), int(tree.hi[n])) for n in leaves if tree.parent[n] < 0 or scores[n] >= scores[tree.parent[n]]] or [(0, int(tree.hi[0]))]
+        wanted = [(int(tree.lo[n]), int(tree.hi[n])) for n in leaves if tree.parent[n] < 0
+                  or scores[n] >= scores[tree.parent[n]]] or [(0, int(tree.hi[0]))]
         assert sorted((e.lo, e.hi) for e in result.evidence if e.item_id == item) == sorted(wanted)
     assert regions(result) != regions(usual)
 
@@ -210,7 +240,11 @@ def test_looking_ahead_finds_a_leaf_below_a_weak_level(corpus: Corpus) -> None:
     parent, ahead = ask(bench, k=1), ask(bench, k=1, rule="lookahead")
     count = corpus.library.leaves("tiny/nile").count
     assert regions(parent) == [("tiny/nile", 0, count)]
-    assert len(ahead.evidence) == 1 and ahead.evidence[0].hi - ahead.evidence[0].lo == 1 and ahead.evidence[0].score == np.float32(0.6)
+    assert (
+        len(ahead.evidence) == 1
+        and ahead.evidence[0].hi - ahead.evidence[0].lo == 1
+        and ahead.evidence[0].score == np.float32(0.6)
+    )
     assert regions(ask(bench, k=1, rule="lookahead", lookahead_margin=0.11)) == regions(parent)
 
 
@@ -221,7 +255,8 @@ def test_an_answer_that_is_not_stated_is_read_again_from_the_whole(corpus: Corpu
     bench = corpus.bench(answers=(elsewhere,))
     result = ask(bench, k=1, faithfulness=True)
     assert len(bench.reader.saw) == 2 and bench.reader.saw[1][0].text == nile and result.notes == {"reread whole": 1}
-    assert [(e.lo, e.hi, e.score) for e in result.evidence] == [(0, corpus.library.leaves("tiny/nile").count, max(e.score for e in kept.evidence))]
+    assert [(e.lo, e.hi, e.score) for e in result.evidence] == [(0, corpus.library.leaves("tiny/nile").count,
+                                                                 max(e.score for e in kept.evidence))]
     nowhere = corpus.bench(answers=("Lake Victoria",))
     assert ask(nowhere, k=1, faithfulness=True).notes == {"reread whole": 1, "unsupported": 1}
     for stated in ("1970", "the ASWAN high dam!", "yes", "B", ""):
@@ -263,7 +298,8 @@ def test_shared_frames_keep_the_total_and_follow_the_ranks(counts: list[int], ch
 def test_frames_are_shared_over_all_rounds(corpus: Corpus) -> None:
     bench = corpus.bench(more("the capsule reaches orbit"), to=("video",))
     result = ask(bench, "Does the crew walk to the launch pad?", k=1, frame_density=True, system={"routed": True})
-    usual = ask(corpus.bench(more("the capsule reaches orbit"), to=("video",)), "Does the crew walk to the launch pad?", k=1, system={"routed": True})
+    usual = ask(corpus.bench(more("the capsule reaches orbit"), to=("video",)),
+                "Does the crew walk to the launch pad?", k=1, system={"routed": True})
     assert sum(len(s.times) for s in result.shown) == sum(len(s.times) for s in usual.shown) > 0
 
 
@@ -313,20 +349,26 @@ def test_equal_runs_are_equal(corpus: Corpus) -> None:
 def test_every_ablation_is_the_loop_with_one_thing_changed() -> None:
     answers = Answers()
     usual = SYSTEMS[0].make(answers)
-    assert isinstance(usual, Canopy) and (usual.k, usual.rounds, usual.options, usual.scorer, usual.projection, usual.routed) == (10, 3, Options(), "f_theta", True, False)
+    assert isinstance(usual, Canopy) and (usual.k, usual.rounds, usual.options, usual.scorer, usual.projection,
+                                          usual.routed) == (10, 3, Options(), "f_theta", True, False)
     changed = {}
     for spec in SYSTEMS[1:]:
         made = spec.make(answers)
         assert isinstance(made, Canopy)
-        differs = [n for n in ("k", "rounds", "scorer", "projection", "routed") if getattr(made, n) != getattr(usual, n)]
+        differs = [n for n in ("k", "rounds", "scorer", "projection", "routed")
+                   if getattr(made, n) != getattr(usual, n)]
         differs += [n for n, v in made.options if v != getattr(usual.options, n)]
         changed[spec.name] = differs
         assert spec.needs.scorers == (made.scorer,) and not spec.needs.llm
     assert changed == {
-        "canopy-lookahead": ["rule"], "canopy-routed": ["routed"], "canopy-no-projection": ["projection"], "canopy-no-iteration": ["rounds"],
-        "canopy-f0": ["scorer"], "canopy-exclude-seen": ["exclude_seen"], "canopy-min-gain": ["min_gain"], "canopy-keep-margin": ["keep_margin"],
-        "canopy-aggregate-all": ["aggregate_all"], "canopy-flat-global": ["flat_global"], "canopy-per-modality": ["scorer"],
-        "canopy-frame-density": ["frame_density"], "canopy-critic-memory": ["critic_memory"], "canopy-order-score": ["order"],
+        "canopy-lookahead": ["rule"], "canopy-routed": ["routed"], "canopy-no-projection": ["projection"],
+        "canopy-no-iteration": ["rounds"],
+        "canopy-f0": ["scorer"], "canopy-exclude-seen": ["exclude_seen"], "canopy-min-gain": ["min_gain"],
+        "canopy-keep-margin": ["keep_margin"],
+        "canopy-aggregate-all": ["aggregate_all"], "canopy-flat-global": ["flat_global"],
+        "canopy-per-modality": ["scorer"],
+        "canopy-frame-density": ["frame_density"], "canopy-critic-memory": ["critic_memory"],
+        "canopy-order-score": ["order"],
         "canopy-order-best-last": ["order"], "canopy-faithfulness": ["faithfulness"]}
     assert set(changed) < set(all_systems())
 
@@ -349,13 +391,20 @@ def test_the_critic_sees_what_fits_under_the_readers_cap_best_first(corpus: Corp
     result = ask(bench, k=9, trace=trace, system={"projection": False})
     first, everything = bench.critic.saw[0][1], result.rounds[0].kept
     assert 0 < sum(len(s.words().split()) for s in first) <= 100 and len(first) < len(everything)
-    assert [s.item_id for s in first] == [e.item_id for e in everything[:len(first)]]  # the best retrieved stay, as for the reader
-    assert result.notes == {"regions the critic had no room for": sum(len(everything) - len(shown) for _, shown in bench.critic.saw)}
+    # the best retrieved stay, as for the reader
+    assert [s.item_id for s in first] == [e.item_id for e in everything[:len(first)]]
+    assert result.notes == {"regions the critic had no room for": sum(len(everything) - len(shown) for _,
+                                                                      shown in bench.critic.saw)}
 
 
 def test_a_list_is_stated_where_each_of_its_parts_is(corpus: Corpus) -> None:
-    shown = [Shown("a", "text", "", 0, 1, "It passes through Vienna."), Shown("b", "text", "", 0, 1, "Belgrade lies on it.")]
-    assert is_stated(Result("Belgrade; Vienna", shown=shown)) and not is_stated(Result("Vienna; Paris", shown=shown)) and is_stated(Result("; ", shown=shown))
+    shown = [Shown("a", "text", "", 0, 1, "It passes through Vienna."),
+             Shown("b", "text", "", 0, 1, "Belgrade lies on it.")]
+    assert (
+        is_stated(Result("Belgrade; Vienna", shown=shown))
+        and not is_stated(Result("Vienna; Paris", shown=shown))
+        and is_stated(Result("; ", shown=shown))
+    )
 
 
 def test_what_was_whole_already_is_not_read_again(corpus: Corpus) -> None:
@@ -370,11 +419,13 @@ def test_what_has_no_words_is_new_all_the_same(corpus: Corpus) -> None:
     tools = corpus.bench().tools
     tools.library = Library({i.id: i for i in items}, 30.0)
     rounds = [Round("q", (i.id,), (i.id,), tuple(keep_whole([i.id], tools))) for i in items]
-    assert new_words(rounds, tools) == 0.5 and new_words([rounds[0], rounds[0]], tools) == 0.0  # the share of all words kept
+    # the share of all words kept
+    assert new_words(rounds, tools) == 0.5 and new_words([rounds[0], rounds[0]], tools) == 0.0
 
 
 def test_a_margin_keeps_items_whole_under_flat_candidates_too(corpus: Corpus) -> None:
-    assert any(e.hi - e.lo < corpus.library.leaves(e.item_id).count for e in ask(corpus.bench(), flat_global=True).evidence)
+    assert any(e.hi - e.lo < corpus.library.leaves(e.item_id).count
+               for e in ask(corpus.bench(), flat_global=True).evidence)
     assert all(e.depth == 0 for e in ask(corpus.bench(), flat_global=True, keep_margin=2.0).evidence)
 
 
@@ -387,8 +438,10 @@ def test_options_for_all_do_not_turn_one_ablation_into_another() -> None:
 
 def test_a_round_that_adds_little_to_much_gains_little(corpus: Corpus) -> None:
     """All words of its only new item are new, which says nothing about how much they add."""
-    items = [Item("tiny/long", "tiny", "text", "", text=" ".join(f"word{n}" for n in range(45)) + "."), Item("tiny/short", "tiny", "text", "", text="Five other words stand here.")]
+    items = [Item("tiny/long", "tiny", "text", "", text=" ".join(f"word{n}" for n in range(45)) + "."),
+             Item("tiny/short", "tiny", "text", "", text="Five other words stand here.")]
     tools = corpus.bench().tools
     tools.library = Library({i.id: i for i in items}, 30.0)
     rounds = [Round("q", (i.id,), (i.id,), tuple(keep_whole([i.id], tools))) for i in items]
-    assert new_words(rounds, tools) == pytest.approx(5 / 50) and new_words(rounds[::-1], tools) == pytest.approx(45 / 50)
+    assert new_words(rounds, tools) == pytest.approx(5 / 50) and new_words(rounds[::-1],
+                                                                           tools) == pytest.approx(45 / 50)

@@ -1,4 +1,7 @@
-"""LongLLMLingua through the package with a tiny real causal model: it runs on today's transformers, and users' words are never evaluated."""
+"""LongLLMLingua through the package with a tiny real causal model.
+
+It runs on today's transformers, and users' words are never evaluated.
+"""
 
 from __future__ import annotations
 
@@ -66,12 +69,14 @@ def test_prompts_of_many_steps_shrink_to_about_the_rate_and_the_same_every_time(
 def test_what_does_not_fit_the_window_is_told(compressor: Any) -> None:
     _, notes = compress(compressor, ASKED * 20, contexts(20, 900), 0.3)
     assert notes == {"items ranked by their beginning": 1, "question cut for the compressor": 1}
-    assert compress(compressor, ASKED, [" ", ""], 0.5) == ("", {}) and compress(compressor, "", ["Neon"], 0.5)[0] == "Neon"
+    assert compress(compressor, ASKED, [" ", ""], 0.5) == ("", {}) and compress(compressor, "", ["Neon"],
+                                                                                0.5)[0] == "Neon"
 
 
 def test_words_of_users_are_never_evaluated_or_parsed(compressor: Any, capsys: pytest.CaptureFixture[str]) -> None:
     evil = "+print('evaluated')"
-    text, _ = compress(compressor, evil, ["<llmlingua, rate=0.0, compress=True>kept?</llmlingua>", f"{evil} " * 5, "\n\n😀 日本 \ud800"], 1.0)
+    text, _ = compress(compressor, evil, ["<llmlingua, rate=0.0, compress=True>kept?</llmlingua>", f"{evil} " * 5,
+                                          "\n\n😀 日本 \ud800"], 1.0)
     assert capsys.readouterr().out == "" and "rate=0.0, compress=True>kept?" in text
     assert SETTINGS["context_budget"] == "+100"
 
@@ -95,4 +100,6 @@ def test_a_text_over_the_readers_cap_is_read_up_to_it(shelf: Shelf) -> None:
         whole, _ = shelf.answer("longllmlingua", server, answers=Answers(k=9))
         assert whole.tokens > 100 and not whole.cap_cut
         cut, _ = shelf.answer("longllmlingua", server, answers=Answers(k=9, evidence_tokens=100))
-    assert cut.cap_cut and 90 <= cut.tokens <= 100 and whole.shown[0].text.startswith(cut.shown[0].text) and cut.rewritten
+    assert (
+        cut.cap_cut and 90 <= cut.tokens <= 100 and whole.shown[0].text.startswith(cut.shown[0].text) and cut.rewritten
+    )

@@ -1,4 +1,7 @@
-"""RECOMP over tiny real checkpoints: the best sentences, the summary, and what is said where a model is absent or none."""
+"""RECOMP over tiny real checkpoints.
+
+The best sentences, the summary, and what is said where a model is absent or none.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,13 @@ def test_scores_are_inner_products_of_mean_pooled_states_whatever_the_batch(shel
     import torch
 
     encoder = DualEncoder(shelf.models["recomp_extractive"])
-    texts = ["Neon", "The Nile flows north through eleven countries, one after the other.", "", "He shared the Nobel Prize"]
+    texts = ["Neon", "The Nile flows north through eleven countries, one after the other.", "",
+             "He shared the Nobel Prize"]
     scores, cut = encoder.score("Who shared the prize?", texts)
     model, tokenizer = encoder._model, encoder._tokenizer
     with torch.inference_mode():
-        alone = [model(**tokenizer([t], return_tensors="pt")).last_hidden_state[0].mean(0).numpy() for t in ("Who shared the prize?", *texts)]
+        alone = [model(**tokenizer([t], return_tensors="pt")).last_hidden_state[0].mean(0).numpy()
+                 for t in ("Who shared the prize?", *texts)]
     assert np.allclose(scores, [v @ alone[0] for v in alone[1:]], atol=1e-4) and cut == 0
     assert encoder.score("q", ["word " * 200])[1] == 1
 
@@ -55,12 +60,19 @@ def test_the_summary_is_shown_alone_and_an_empty_one_not_at_all(shelf: Shelf, mo
     with ScriptedServer() as server:
         result, _ = shelf.answer("recomp-abstractive", server)
         writer = hold_model("recomp_abstractive", shelf.models, Summariser)
-        expected, cut = writer.summarise(QUESTION.question, "\n".join(shelf.library.show(e).words() for e in _whole(result, shelf)))
-        assert [s.text for s in result.shown] == [expected] * bool(expected) and result.notes.get("documents cut for the summariser", 0) == cut
+        expected, cut = writer.summarise(QUESTION.question, "\n".join(shelf.library.show(e).words()
+                                                                      for e in _whole(result, shelf)))
+        assert [s.text for s in result.shown] == [expected] * bool(expected) and result.notes.get(
+            "documents cut for the summariser", 0
+        ) == cut
         assert all(s.title == "" and s.modality == "text" for s in result.shown)
         monkeypatch.setattr(Summariser, "summarise", lambda self, question, documents: ("", False))
         result, _ = shelf.answer("recomp-abstractive", server)
-        assert result.evidence == [] and result.notes == {"empty summary": 1} and "There is no evidence" in words_of(server.requests[-1])
+        assert (
+            result.evidence == []
+            and result.notes == {"empty summary": 1}
+            and "There is no evidence" in words_of(server.requests[-1])
+        )
 
 
 def _whole(result: Any, shelf: Shelf) -> Any:
@@ -78,7 +90,11 @@ def test_summaries_are_the_same_every_time_and_long_documents_are_told(shelf: Sh
 def test_a_model_that_is_absent_or_none_is_said_so(tmp_path: Path, shelf: Shelf) -> None:
     (spec,) = find_systems(["recomp-extractive"])
     told = find_obstacles(spec, Situation(llm=True))
-    assert len(told) == 1 and "answers.models.recomp_extractive is not set" in told[0] and "fangyuan/nq_extractive_compressor" in told[0]
+    assert (
+        len(told) == 1
+        and "answers.models.recomp_extractive is not set" in told[0]
+        and "fangyuan/nq_extractive_compressor" in told[0]
+    )
     named = {"recomp_extractive": "nowhere/at-all"}
     assert find_models(named, tmp_path) == {} and "nowhere/at-all" in find_obstacles(spec, Situation(named=named))[0]
     (tmp_path / "models").mkdir()
@@ -89,7 +105,8 @@ def test_a_model_that_is_absent_or_none_is_said_so(tmp_path: Path, shelf: Shelf)
     with pytest.raises(DataError, match="generates, not an encoder"):
         hold_model("recomp_extractive", {"recomp_extractive": shelf.models["recomp_abstractive"]}, DualEncoder)
     with pytest.raises(DataError, match=r"weights that .* needs are not in it"):
-        hold_model("recomp_abstractive", {"recomp_abstractive": _without_a_weight(shelf.models["recomp_abstractive"], tmp_path / "lacking")}, Summariser)
+        hold_model("recomp_abstractive", {"recomp_abstractive": _without_a_weight(shelf.models["recomp_abstractive"],
+                                                                                  tmp_path / "lacking")}, Summariser)
     with pytest.raises(DataError, match="evaluate --list"):
         hold_model("recomp_extractive", {}, DualEncoder)
 

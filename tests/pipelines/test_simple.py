@@ -33,7 +33,8 @@ def run(name: str, bench: Bench, words: str = DAM, k: int = 4) -> Result:
 def by_item(corpus: Corpus, result: Result) -> dict[str, tuple[list[Evidence], Any, np.ndarray]]:
     """Of each retrieved item: what was kept, its hierarchy and all its scores."""
     source, vector = corpus.scorers["f_theta"], corpus.searcher.vector(DAM)
-    return {i: ([e for e in result.evidence if e.item_id == i], source.tree(i), source.scores([i], vector)[0]) for i in result.rounds[0].retrieved}
+    return {i: ([e for e in result.evidence if e.item_id == i], source.tree(i), source.scores([i], vector)[0])
+            for i in result.rounds[0].retrieved}
 
 
 def test_no_retrieval_reads_nothing(corpus: Corpus) -> None:
@@ -45,23 +46,27 @@ def test_vanilla_reads_the_k_best_whole(corpus: Corpus) -> None:
     result = run("vanilla", corpus.bench())
     assert [(e.item_id, e.score) for e in result.evidence] == corpus.searcher.search(DAM, 4, Trace())
     assert all((e.lo, e.hi) == (0, corpus.library.leaves(e.item_id).count) for e in result.evidence)
-    assert result.tokens == sum(len(s.words().split()) for s in result.shown) and len(run("vanilla", corpus.bench(), k=50).evidence) == 9
+    assert result.tokens == sum(len(s.words().split()) for s in result.shown) and len(run("vanilla", corpus.bench(),
+                                                                                          k=50).evidence) == 9
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_flat_leaves_are_the_m_best_of_each_item(corpus: Corpus, m: int) -> None:
     for kept, tree, scores in by_item(corpus, run(f"flat-leaf-m{m}", corpus.bench(), k=9)).values():
         leaves = sorted((s for s, lo, hi in zip(scores, tree.lo, tree.hi, strict=True) if hi - lo == 1), reverse=True)
-        assert sorted((e.score for e in kept), reverse=True) == pytest.approx(leaves[:m]) and all(e.hi - e.lo == 1 for e in kept)
+        assert sorted((e.score for e in kept), reverse=True) == pytest.approx(leaves[:m]) and all(e.hi - e.lo == 1
+                                                                                                  for e in kept)
 
 
 def test_leaves_near_the_best_stay(corpus: Corpus) -> None:
     found = by_item(corpus, run("flat-near-best", corpus.bench(), k=9))
     for kept, tree, scores in found.values():
         leaf = tree.hi - tree.lo == 1
-        wanted = {int(lo) for lo, s in zip(tree.lo[leaf], scores[leaf], strict=True) if s >= scores[leaf].max() - np.float32(NEAR_BEST)}
+        wanted = {int(lo) for lo, s in zip(tree.lo[leaf], scores[leaf], strict=True)
+                  if s >= scores[leaf].max() - np.float32(NEAR_BEST)}
         assert {e.lo for e in kept} == wanted and all(e.hi - e.lo == 1 for e in kept)
-    assert any(len(kept) > 1 for kept, _, _ in found.values()) and any(len(kept) < (t.hi - t.lo == 1).sum() for kept, t, _ in found.values())
+    assert any(len(kept) > 1 for kept, _, _ in found.values()) and any(len(kept) < (t.hi - t.lo == 1).sum() for kept,
+                                                                       t, _ in found.values())
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])
@@ -76,11 +81,15 @@ def test_any_level_takes_the_m_best_nodes_that_do_not_overlap(corpus: Corpus, m:
 
 def test_gold_items_and_spans(corpus: Corpus) -> None:
     whole, spans = (run(name, corpus.bench(corpus_scope="gold", gold=GOLD)) for name in ("gold-item", "gold-span"))
-    assert [(e.item_id, e.lo, e.hi) for e in whole.evidence] == [(i, 0, corpus.library.leaves(i).count) for i in ("tiny/curie", "tiny/elements", "tiny/diagram")]
+    assert [(e.item_id, e.lo, e.hi) for e in whole.evidence] == [(i, 0, corpus.library.leaves(i).count)
+                                                                 for i in ("tiny/curie", "tiny/elements",
+                                                                           "tiny/diagram")]
     # Neighbouring fragments are one region.
-    assert [(e.item_id, e.lo, e.hi) for e in spans.evidence] == [("tiny/curie", 1, 3), ("tiny/curie", 4, 5), ("tiny/elements", 3, 4), ("tiny/diagram", 0, 1)]
+    assert [(e.item_id, e.lo, e.hi) for e in spans.evidence] == [("tiny/curie", 1, 3), ("tiny/curie", 4, 5),
+                                                                 ("tiny/elements", 3, 4), ("tiny/diagram", 0, 1)]
     text = corpus.library.item("tiny/curie").text
-    assert all(text[int(e.span[0]):int(e.span[1])].strip() == s.text for e, s in zip(spans.evidence[:2], spans.shown[:2], strict=True))
+    assert all(text[int(e.span[0]):int(e.span[1])].strip() == s.text for e,
+               s in zip(spans.evidence[:2], spans.shown[:2], strict=True))
     assert run("gold-span", corpus.bench(corpus_scope="gold")).evidence == [] and spans.tokens < whole.tokens
 
 
@@ -94,7 +103,10 @@ def test_search_restricted_and_excluded_still_gives_k(corpus: Corpus) -> None:
     assert [i for i, _ in corpus.searcher.search(DAM, 3, Trace(), exclude=everything[:4])] == everything[4:7]
     texts = [i for i in everything if corpus.library.item(i).modality == "text"]
     assert [i for i, _ in corpus.searcher.search(DAM, 3, Trace(), modalities=["text"], exclude=texts[:1])] == texts[1:4]
-    assert corpus.searcher.search(DAM, 3, Trace(), modalities=[]) == [] and corpus.searcher.search(DAM, 3, Trace(), exclude=everything) == []
+    assert (
+        corpus.searcher.search(DAM, 3, Trace(), modalities=[]) == []
+        and corpus.searcher.search(DAM, 3, Trace(), exclude=everything) == []
+    )
     assert corpus.searcher.modalities == ["image", "table", "text", "video"]
 
 

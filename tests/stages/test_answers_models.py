@@ -1,4 +1,7 @@
-"""The stage `answers` with baselines that load models of their own: what their rows say, whose answers a changed model makes anew, and where they are loaded."""
+"""The stage `answers` with baselines that load models of their own.
+
+What their rows say, whose answers a changed model makes anew, and where they are loaded.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,20 @@ from typing import Any
 
 import pytest
 
+from canopy.answers import answering
+from canopy.answers.fingerprint import fingerprint
 from canopy.config import load_config
 from canopy.errors import DataError
 from canopy.paths import Paths
 from canopy.pipelines import recomp
 from canopy.pipelines.availability import folder_mark
-from canopy.stages import answers
+from canopy.stages.code import CODE_ROOT, code_deps
 from tests.answer_workspace import PARAMS, answer, copy_answer_workspace, make_answer_workspace, outputs, table
 from tests.tiny_baselines import build_bert, build_causal, build_t5
 
 ASKED = PARAMS.splitlines()[-1]
-BASELINES = ["recomp-extractive", "recomp-abstractive", *(["longllmlingua"] if importlib.util.find_spec("llmlingua") else [])]
+BASELINES = ["recomp-extractive", "recomp-abstractive", *(["longllmlingua"] if importlib.util.find_spec("llmlingua")
+                                                          else [])]
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +48,20 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def workspace(made: Path, target: Path, systems: list[str], **models: str) -> Path:
     """A copy that runs some systems over the unified corpus."""
-    told = {"recomp_extractive": "models/bert", "recomp_abstractive": "models/t5", "longllmlingua": "models/causal"} | models
+    told = {"recomp_extractive": "models/bert", "recomp_abstractive": "models/t5",
+            "longllmlingua": "models/causal"} | models
     given = ", ".join(f"{k}: {v}" for k, v in told.items())
-    return copy_answer_workspace(made, target, [(ASKED, f"answers: {{k: 3, budgets: [0.3], settings: [unified], systems: [{', '.join(systems)}], models: {{{given}}}}}")])
+    return copy_answer_workspace(made, target,
+                                 [(ASKED, "answers: {k: 3, budgets: [0.3], corpus_scopes: [unified], systems: "
+                                          f"[{', '.join(systems)}], models: {{{given}}}}}")])
 
 
-def test_a_text_in_the_evidences_place_has_no_fragments_and_no_outcomes(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor where nothing was written: an empty summary beside others that are not counted would be all that the mean is made of."""
+def test_a_text_in_the_evidences_place_has_no_fragments_and_no_outcomes(made: Path, tmp_path: Path,
+                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where nothing was written.
+
+    An empty summary beside others that are not counted would be all that the mean is made of.
+    """
     summaries = iter(["A summary of it.", ""] * 3)
     monkeypatch.setattr(recomp.Summariser, "summarise", lambda self, question, documents: (next(summaries), False))
     root = workspace(made, tmp_path / "w", ["vanilla", *BASELINES])
@@ -57,10 +70,13 @@ def test_a_text_in_the_evidences_place_has_no_fragments_and_no_outcomes(made: Pa
     of = {s: [r for r in rows if r["system"] == s] for s in ("vanilla", *BASELINES)}
     assert all(len(found) == 6 for found in of.values())
     for system in BASELINES[1:]:
-        assert all(r["gold_recall"] is None and r["outcomes"] == [] and r["items_refinable"] == r["items_pruned"] == 0 for r in of[system])
-        assert all(r["retrieved"] == 3 and r["whole_tokens"] == v["whole_tokens"] for r, v in zip(of[system], of["vanilla"], strict=True))
+        assert all(r["gold_recall"] is None and r["outcomes"] == [] and r["items_refinable"] == r["items_pruned"] == 0
+                   for r in of[system])
+        assert all(r["retrieved"] == 3 and r["whole_tokens"] == v["whole_tokens"] for r,
+                   v in zip(of[system], of["vanilla"], strict=True))
     assert sorted(r["tokens"] > 0 for r in of["recomp-abstractive"]) == [False] * 3 + [True] * 3
-    assert all(r["gold_recall"] is not None and r["items_pruned"] > 0 and len(r["evidence"]) == 1 for r in of["recomp-extractive"])
+    assert all(r["gold_recall"] is not None and r["items_pruned"] > 0 and len(r["evidence"]) == 1
+               for r in of["recomp-extractive"])
     sizes = {r["variant"] for r in table(root).to_pylist() if r["system"] == "recomp-extractive"}
     assert sizes == {"", "N=2", "N=5", "N=10", "N=20"}
 
@@ -69,13 +85,18 @@ def test_a_model_that_is_not_there_is_a_row_that_says_what_to_download(made: Pat
     root = workspace(made, tmp_path / "w", ["no-retrieval", "recomp-extractive"], recomp_extractive="models/none")
     answer(root)
     (row,) = [s for s in json.loads(outputs(root)["systems.json"])["systems"] if s["name"] == "recomp-extractive"]
-    assert not row["ran"] and "'models/none'" in row["why_not"][0] and "fangyuan/nq_extractive_compressor" in row["why_not"][0]
+    assert (
+        not row["ran"]
+        and "'models/none'" in row["why_not"][0]
+        and "fangyuan/nq_extractive_compressor" in row["why_not"][0]
+    )
     assert {r["system"] for r in table(root).to_pylist()} == {"no-retrieval"}
 
 
 def test_a_folder_of_another_model_stops_with_a_line_and_keeps_what_was_answered(made: Path, tmp_path: Path) -> None:
     root = workspace(made, tmp_path / "w", ["no-retrieval", "recomp-extractive"], recomp_extractive="models/t5")
-    with pytest.raises(DataError, match=r"recomp-extractive \(unified\) stopped at question .*answers.models.recomp_extractive: .*6 finished answers are kept"):
+    with pytest.raises(DataError, match=r"recomp-extractive \(unified\) stopped at question "
+                                        r".*answers.models.recomp_extractive: .*6 finished answers are kept"):
         answer(root)
 
 
@@ -83,7 +104,8 @@ def test_the_fingerprint_follows_what_is_in_the_models_folders(made: Path, tmp_p
     root = workspace(made, tmp_path / "w", ["recomp-extractive"])
 
     def mark() -> str:
-        return answers.fingerprint(load_config(root / "params.yaml"), Paths(root), "tiny")
+        code = code_deps(CODE_ROOT, "answers")
+        return fingerprint(load_config(root / "params.yaml"), Paths(root), "tiny", CODE_ROOT, code)
 
     seen = [mark()]
     config = root / "models" / "bert" / "config.json"
@@ -107,10 +129,13 @@ def test_large_files_are_told_apart_without_being_read(tmp_path: Path, monkeypat
     assert folder_mark(tmp_path) == before
     os.utime(weights, ns=(1, 1))
     assert folder_mark(tmp_path) != before
-    assert folder_mark(weights) == folder_mark(weights) and folder_mark(tmp_path / "none") == folder_mark(tmp_path / "nothing")
+    assert folder_mark(weights) == folder_mark(weights) and folder_mark(tmp_path / "none") == folder_mark(
+        tmp_path / "nothing"
+    )
 
 
-def test_baselines_models_are_loaded_in_one_process(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_baselines_models_are_loaded_in_one_process(made: Path, tmp_path: Path,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     """In every process they would fill the memory."""
     root, sent = workspace(made, tmp_path / "w", ["vanilla", "recomp-extractive"]), list[str]()
 
@@ -119,8 +144,9 @@ def test_baselines_models_are_loaded_in_one_process(made: Path, tmp_path: Path, 
             sent.append(run.cells[n].spec.name)
             take((run.cells[n].key(q), run.answer(run.cells[n], next(x for x in run.bench.questions if x.id == q))))
 
-    monkeypatch.setattr(answers, "WORTHWHILE", 1)
-    monkeypatch.setattr(answers, "usable_cores", lambda: 2)
-    monkeypatch.setattr(answers, "answer_in_processes", here)
+    monkeypatch.setattr(answering, "MIN_ANSWERS_FOR_PROCESSES", 1)
+    monkeypatch.setattr(answering, "usable_cores", lambda: 2)
+    monkeypatch.setattr(answering, "answer_in_processes", here)
     answer(root)
-    assert set(sent) == {"vanilla"} and {r["system"] for r in table(root).to_pylist()} == {"vanilla", "recomp-extractive"}
+    assert set(sent) == {"vanilla"} and {r["system"]
+                                         for r in table(root).to_pylist()} == {"vanilla", "recomp-extractive"}

@@ -1,4 +1,7 @@
-"""The stage `answers` with a reader that sees: pictures and the frames of kept regions reach it as image parts, and options come back as letters."""
+"""The stage `answers` with a reader that sees.
+
+Pictures and the frames of kept regions reach it as image parts, and options come back as letters.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,13 @@ from tests.tiny_model import BENCHMARK, ITEMS
 
 OPTIONS = (("A", "the crew"), ("B", "the engines"), ("C", "a diagram"))
 QUESTIONS = [
-    Question("tiny/pad", BENCHMARK, "What walks to the launch pad of the rocket?\n(A) the crew\n(B) the engines\n(C) a diagram", ("A",), details=OPTIONS),
+    Question("tiny/pad", BENCHMARK,
+             "What walks to the launch pad of the rocket?\n(A) the crew\n(B) the engines\n(C) a diagram", ("A",),
+             details=OPTIONS),
     Question("tiny/rain", BENCHMARK, "What shows evaporation and rain in the water cycle?", ("C",), details=OPTIONS),
 ]
-ANNOTATIONS = [Annotation("tiny/pad", "tiny/launch", "seconds", ((2.0, 8.0),)), Annotation("tiny/rain", "tiny/diagram", "item", ())]
+ANNOTATIONS = [Annotation("tiny/pad", "tiny/launch", "seconds", ((2.0, 8.0),)),
+               Annotation("tiny/rain", "tiny/diagram", "item", ())]
 LAUNCH = next(i for i in ITEMS if i.id == "tiny/launch")
 
 
@@ -46,43 +52,57 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_questions(source / "questions.parquet", QUESTIONS)
     write_annotations(source / "annotations.parquet", ANNOTATIONS)
     write_table(gold / "gold.parquet", map_annotations(ANNOTATIONS, {i.id: i for i in items}, 30.0)[0], GOLD_SCHEMA)
-    write_table(gold / "splits.parquet", [{"question_id": q.id, "split": "test", "component": n} for n, q in enumerate(QUESTIONS)], SPLIT_SCHEMA)
+    write_table(gold / "splits.parquet", [{"question_id": q.id, "split": "test", "component": n} for n,
+                                          q in enumerate(QUESTIONS)], SPLIT_SCHEMA)
     return root
 
 
-def served(made: Path, root: Path, server: ScriptedServer, language: str = "sees_media: true", answers: str = "") -> list[dict[str, Any]]:
+def served(made: Path, root: Path, server: ScriptedServer, language: str = "sees_media: true",
+           answers: str = "") -> list[dict[str, Any]]:
     copy_answer_workspace(made, root, [(
         "answers: {k: 3, budgets: [0.3]}", f'language: {{base_url: "{server.url}", model: tiny, {language}}}\n'
-        f"answers: {{k: 3, systems: [canopy, canopy-frame-density, aks, vanilla, no-retrieval, gold-span], corpus_scopes: [unified, gold]{answers}}}")])
+        "answers: {k: 3, systems: [canopy, canopy-frame-density, aks, vanilla, no-retrieval, gold-span], "
+        f"corpus_scopes: [unified, gold]{answers}}}")])
     answer(root)
     return table(root).to_pylist()
 
 
 def film_frames(request: Request) -> list[int]:
     """Numbers of the frames in a request (the other picture is red)."""
-    return [number_of(p) for p in map(decoded, pictures_of(request)) if p.getpixel((0, 0))[0] < 40 or p.getpixel((0, 0))[1] > 200]
+    return [number_of(p) for p in map(decoded, pictures_of(request)) if p.getpixel((0, 0))[0] < 40
+            or p.getpixel((0, 0))[1] > 200]
 
 
 def test_kept_regions_are_shown_in_pictures_and_letters_come_back(made: Path, tmp_path: Path) -> None:
     def script(request: Request) -> str:
-        return "The answer is (A), the crew." if prompt_of(request).endswith("_option") and "walks to the launch pad" in words_of(request) else \
-            "a diagram, I think" if prompt_of(request).endswith("_option") else answer_plainly(request)
+        return (
+            "The answer is (A), the crew."
+            if prompt_of(request).endswith("_option") and "walks to the launch pad" in words_of(request)
+            else "a diagram, I think"
+            if prompt_of(request).endswith("_option")
+            else answer_plainly(request)
+        )
 
     with ScriptedServer(script) as server:
         rows = {(r["system"], r["corpus_scope"], r["question_id"]): r for r in served(made, tmp_path / "w", server)}
         read = {prompt_of(r): r for r in server.requests}
         shown = [r for r in server.requests if prompt_of(r) == "reader_option"]
     assert set(read) >= {"reader_option", "closed_option", "critic"}
-    assert {(r["prediction"], r["accuracy"], r["parse_failed"]) for r in rows.values() if r["question_id"] == "tiny/pad"} == {("A", 1.0, 0.0)}
+    assert {(r["prediction"], r["accuracy"], r["parse_failed"]) for r in rows.values() if r["question_id"]
+            == "tiny/pad"} == {("A", 1.0, 0.0)}
     assert {(r["prediction"], r["accuracy"]) for r in rows.values() if r["question_id"] == "tiny/rain"} == {("C", 1.0)}
-    assert not pictures_of(read["closed_option"]) and any(pictures_of(r) for r in server.requests if prompt_of(r) == "critic")
+    assert not pictures_of(read["closed_option"]) and any(pictures_of(r) for r in server.requests if prompt_of(r)
+                                                          == "critic")
     assert all(f"({letter}) {said}" in words_of(r) for r in shown for letter, said in OPTIONS)
     # Gold Span of the launch: one segment of 30 s, so the frames that the clock gives it, two pictures a second.
     first = [2 * t for t in frame_times(0.0, 30.0)]
-    assert any([abs(a - b) <= 1 for a, b in zip(film_frames(r), first, strict=False)] == [True] * len(first) == [True] * len(film_frames(r)) for r in shown)
+    assert any([abs(a - b) <= 1 for a, b in zip(film_frames(r), first, strict=False)] == [True] * len(first)
+               == [True] * len(film_frames(r)) for r in shown)
     span = rows["gold-span", "gold", "tiny/pad"]
-    assert span["tokens"] > FRAME_TOKENS * len(first) and rows["gold-span", "gold", "tiny/rain"]["tokens"] > FRAME_TOKENS
-    assert rows["vanilla", "gold", "tiny/pad"]["tokens"] > span["tokens"] > rows["no-retrieval", "unified", "tiny/pad"]["tokens"] == 0
+    assert span["tokens"] > FRAME_TOKENS * len(first) and rows["gold-span", "gold",
+                                                               "tiny/rain"]["tokens"] > FRAME_TOKENS
+    assert rows["vanilla", "gold", "tiny/pad"]["tokens"] > span["tokens"] > rows["no-retrieval", "unified",
+                                                                                 "tiny/pad"]["tokens"] == 0
 
 
 def test_the_critic_is_shown_no_more_than_the_readers_caps_allow(made: Path, tmp_path: Path) -> None:
@@ -90,7 +110,9 @@ def test_the_critic_is_shown_no_more_than_the_readers_caps_allow(made: Path, tmp
     with ScriptedServer() as server:
         served(made, tmp_path / "w", server, answers=", video_evidence_tokens: 1000, evidence_tokens: 400")
         asked = [r for r in server.requests if prompt_of(r) in ("critic", "reader_option")]
-        assert {prompt_of(r) for r in asked} == {"critic", "reader_option"} and all(FRAME_TOKENS * len(pictures_of(r)) <= 1000 for r in asked)
+        assert {prompt_of(r)
+                for r in asked} == {"critic", "reader_option"} and all(FRAME_TOKENS * len(pictures_of(r)) <= 1000
+                                                                       for r in asked)
     notes = {n["note"] for r in table(tmp_path / "w").to_pylist() for n in r["notes"]}
     assert "regions the critic had no room for" in notes
 

@@ -1,4 +1,7 @@
-"""The stage `answers` as its command runs it, over a scripted server: every system's calls are its protocol's, and no fault of the server changes a row."""
+"""The stage `answers` as its command runs it, over a scripted server.
+
+Every system's calls are its protocol's, and no fault of the server changes a row.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,10 @@ KEY = "sk-very-secret-0123456789"
 ROUNDS = 3
 TABLES = {i.id for i in ITEMS if i.modality == "table"}
 GAP = {"category": "attribute", "target": "Marie Curie", "slot": "Nobel Prize", "description": "who shared the prize"}
-FOLLOW_UPS = ("Marie Curie and the prize", "the delta of the Nile", "noble gases and their symbols", "the crew of the rocket")
-# What happens to the first try of some requests; `slow` is later than the client waits, `reset` ends the connection with an RST.
+FOLLOW_UPS = ("Marie Curie and the prize", "the delta of the Nile", "noble gases and their symbols",
+              "the crew of the rocket")
+# What happens to the first try of some requests; `slow` is later than the client waits, `reset` ends the connection
+# with an RST.
 FAULTS = ("429", "429 now", "500", "503", "close", "reset", "cut", "cut chunks", "garbage", "no completion", "null")
 
 
@@ -47,31 +52,43 @@ def draw(request: Request) -> int:
 
 
 def various(request: Request) -> str:
-    """Every role's replies can be used, and differ from question to question: some evidence suffices, some tables are read as wholes."""
+    """Every role's replies can be used, and differ from question to question.
+
+    Some evidence suffices, some tables are read as wholes.
+    """
     name, number = prompt_of(request), draw(request)
     if name in ("critic", "critic_memory"):
         enough = number % 3 == 0
-        verdict = {"sufficient": enough, "missing": "" if enough else "one more fact", "query": "" if enough else FOLLOW_UPS[number % len(FOLLOW_UPS)]}
+        verdict = {"sufficient": enough, "missing": "" if enough else "one more fact", "query": "" if enough
+                   else FOLLOW_UPS[number % len(FOLLOW_UPS)]}
         return json.dumps({"facts": [f"Fact {number % 100}."], **verdict} if name == "critic_memory" else verdict)
     if name == "s2g_judge":
         return json.dumps({"sufficient": number % 3 == 0, "gap_items": [] if number % 3 == 0 else [GAP]})
     if name == "ircot":
-        return "So the answer is: it." if number % 4 == 0 else f"{FOLLOW_UPS[number % len(FOLLOW_UPS)]} are number {number % 1000}."
-    return {"s2g_extract": '{"sentences": [1, 3]}', "classifier": json.dumps({"kind": "aggregate" if number % 2 else "lookup"}),
-            "router": json.dumps({m: (number + n) % 2 == 0 or n == 0 for n, m in enumerate(sources_of(request))})}.get(name, f"answer {number % 1000}")
+        return (
+            "So the answer is: it."
+            if number % 4 == 0
+            else f"{FOLLOW_UPS[number % len(FOLLOW_UPS)]} are number {number % 1000}."
+        )
+    return {"s2g_extract": '{"sentences": [1, 3]}', "classifier": json.dumps({"kind": "aggregate" if number % 2
+                                                                              else "lookup"}),
+            "router": json.dumps({m: (number + n) % 2 == 0 or n == 0 for n,
+                                  m in enumerate(sources_of(request))})}.get(name, f"answer {number % 1000}")
 
 
 def run(root: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """What DVC calls, in a process of its own."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CANOPY_LLM_")}
-    return subprocess.run([sys.executable, "-m", "orchestration.pipeline.stage", "answers", BENCHMARK], cwd=root, capture_output=True, text=True, timeout=600,
+    return subprocess.run([sys.executable, "-m", "orchestration.pipeline.stage", "answers", BENCHMARK], cwd=root,
+                          capture_output=True, text=True, timeout=600,
                           env={**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment})
 
 
 def serve(made: Path, root: Path, server: ScriptedServer, *more: str) -> subprocess.CompletedProcess[str]:
     """A fresh copy, with the graph that the command looks at, answered."""
     make_workspace(copy_answer_workspace(made, root), {BENCHMARK: {"adapter": "native", "path": "raw"}})
-    set_params(root, [f"language.base_url={server.url}", "language.model=tiny", "language.timeout_seconds=4", "language.tries=12", "answers.corpus_scopes=[unified, gold]", *more])
+    set_params(root, [f"language.base_url={server.url}", "language.model=tiny", "language.timeout_seconds=4",
+                      "language.tries=12", "answers.corpus_scopes=[unified, gold]", *more])
     done = run(root, CANOPY_LLM_API_KEY=KEY)
     assert done.returncode == 0, done.stderr[-2000:]
     return done
@@ -89,7 +106,8 @@ def sound(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expected(row: dict[str, Any], rounds: list[dict[str, Any]]) -> dict[str, int]:
-    """How often each role is called for a row by its system's protocol, from what its rounds did (``various`` never makes a repair necessary)."""
+    """How often each role is called for a row by its system's protocol, from what its rounds did (``various`` never
+    makes a repair necessary)."""
     system, unified, count = row["system"], row["corpus_scope"] == "unified", row["rounds"]
     notes = {n["note"]: n["count"] for n in row["notes"]}
     if system == "universal-rag":
@@ -104,15 +122,18 @@ def expected(row: dict[str, Any], rounds: list[dict[str, Any]]) -> dict[str, int
     critics = count - 1 if "stopped: little new" in notes else min(count, limit - 1)
     turned_up = {i for r in rounds for i in r["new"]}
     of_all = {i.id for i in ITEMS if i.modality != "image"}
-    classified = system != "canopy-no-projection" and bool(turned_up & (of_all if system == "canopy-aggregate-all" else TABLES))
-    return {**({"router": 1} if system == "canopy-routed" else {}), **({"critic": critics} if critics else {}), **({"classifier": 1} if classified else {}),
+    classified = system != "canopy-no-projection" and bool(turned_up & (of_all if system == "canopy-aggregate-all"
+                                                                        else TABLES))
+    return {**({"router": 1} if system == "canopy-routed" else {}), **({"critic": critics} if critics else {}),
+            **({"classifier": 1} if classified else {}),
             "reader": 1 + notes.get("reread whole", 0)}
 
 
 @pytest.mark.slow
 def test_every_systems_calls_are_its_protocols(sound: Path) -> None:
     listed = {s["name"]: s for s in json.loads(outputs(sound)["systems.json"])["systems"]}
-    assert {n for n, s in listed.items() if not s["ran"]} == {"canopy-per-modality", "longllmlingua", "recomp-extractive", "recomp-abstractive"}
+    assert {n for n, s in listed.items() if not s["ran"]} == {"canopy-per-modality", "longllmlingua",
+                                                              "recomp-extractive", "recomp-abstractive"}
     rounds = defaultdict(list)
     for r in table(sound, "rounds").to_pylist():
         rounds[r["system"], r["corpus_scope"], r["variant"], r["question_id"]].append(r)
@@ -120,11 +141,21 @@ def test_every_systems_calls_are_its_protocols(sound: Path) -> None:
     for row in rows:
         key = row["system"], row["corpus_scope"], row["variant"], row["question_id"]
         assert {c["role"]: c["count"] for c in row["calls"]} == expected(row, rounds[key]), key
-        assert row["prediction"] and all(c["fallbacks"] == 0 and c["prompt_tokens"] > 0 and c["completion_tokens"] > 0 for c in row["calls"])
-    assert Counter((r["system"], r["corpus_scope"]) for r in rows if not r["variant"]) == {(n, where): len(QUESTIONS) for n, s in listed.items() for where in s["corpus_scopes"]}
-    asked = {s: {sum(c["count"] for c in r["calls"] if c["role"] != "reader") for r in rows if r["system"] == s and r["corpus_scope"] == "unified"} for s in all_systems()}
-    assert max(asked["canopy"]) == ROUNDS - 1 + 1 and len(asked["canopy"]) > 1  # critics and the classifier; the questions differ
-    assert 1 < max(asked["ircot"]) <= MAX_STEPS and len(asked["ircot"]) > 1 and len(asked["s2g-rag"]) > 1 and asked["vanilla"] == {0}
+        assert row["prediction"] and all(c["fallbacks"] == 0 and c["prompt_tokens"] > 0 and c["completion_tokens"] > 0
+                                         for c in row["calls"])
+    assert Counter((r["system"], r["corpus_scope"]) for r in rows if not r["variant"]) == {
+        (n, where): len(QUESTIONS) for n, s in listed.items() for where in s["corpus_scopes"]
+    }
+    asked = {s: {sum(c["count"] for c in r["calls"] if c["role"] != "reader") for r in rows if r["system"] == s
+                 and r["corpus_scope"] == "unified"} for s in all_systems()}
+    # critics and the classifier; the questions differ
+    assert max(asked["canopy"]) == ROUNDS - 1 + 1 and len(asked["canopy"]) > 1
+    assert (
+        1 < max(asked["ircot"]) <= MAX_STEPS
+        and len(asked["ircot"]) > 1
+        and len(asked["s2g-rag"]) > 1
+        and asked["vanilla"] == {0}
+    )
 
 
 def at_random(seed: int) -> Callable[[Request, int], str]:
@@ -132,7 +163,11 @@ def at_random(seed: int) -> Callable[[Request, int], str]:
     def fault(request: Request, before: int) -> str:
         drawn = random.Random(f"{seed} {request_key(request)}")
         if before < drawn.choice((0, 0, 1, 1, 2)) and drawn.random() < 0.5:
-            return "slow" if before == 0 and drawn.random() < 0.04 else random.Random(f"{seed} {before} {request_key(request)}").choice(FAULTS)
+            return (
+                "slow"
+                if before == 0 and drawn.random() < 0.04
+                else random.Random(f"{seed} {before} {request_key(request)}").choice(FAULTS)
+            )
         return ""
     return fault
 
@@ -147,9 +182,14 @@ def test_no_fault_of_the_server_changes_a_row(sound: Path, made: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_replies_that_are_no_json_are_repaired_once_and_change_no_answer(sound: Path, made: Path, tmp_path: Path) -> None:
-    """The server knows no schemas, and half of the structured replies are cut or chatter at first: one more call each, the same predictions."""
-    structured = {load_prompt(n).system for n in ("critic", "critic_memory", "classifier", "router", "s2g_judge", "s2g_extract")}
+def test_replies_that_are_no_json_are_repaired_once_and_change_no_answer(sound: Path, made: Path,
+                                                                         tmp_path: Path) -> None:
+    """The server knows no schemas, and half of the structured replies are cut or chatter at first.
+
+    One more call each, the same predictions.
+    """
+    structured = {load_prompt(n).system for n in ("critic", "critic_memory", "classifier", "router", "s2g_judge",
+                                                  "s2g_extract")}
 
     def careless(request: Request) -> str:
         said = various(request)
@@ -164,17 +204,25 @@ def test_replies_that_are_no_json_are_repaired_once_and_change_no_answer(sound: 
     rows = table(tmp_path / "w").to_pylist()
     assert [{k: v for k, v in r.items() if k != "calls"} for r in rows] == plain
     repaired = Counter(c["role"] for r in rows for c in r["calls"] if c["role"].endswith("_repair"))
-    assert set(repaired) >= {"critic_repair", "classifier_repair", "router_repair", "judge_repair"} and not any(c["fallbacks"] for r in rows for c in r["calls"])
-    assert all(c["count"] <= next(d["count"] for d in r["calls"] if d["role"] == c["role"].removesuffix("_repair")) for r in rows for c in r["calls"])
+    assert set(repaired) >= {"critic_repair", "classifier_repair", "router_repair",
+                             "judge_repair"} and not any(c["fallbacks"] for r in rows for c in r["calls"])
+    assert all(c["count"] <= next(d["count"] for d in r["calls"] if d["role"] == c["role"].removesuffix("_repair"))
+               for r in rows for c in r["calls"])
 
 
 @pytest.mark.slow
 def test_what_cannot_be_repaired_falls_back_and_is_told(made: Path, tmp_path: Path) -> None:
     def hopeless(request: Request) -> str:
-        return "I would rather not say." if prompt_of(request) == "critic" or "whether collected evidence is enough" in request["messages"][0]["content"] else various(request)
+        return (
+            "I would rather not say."
+            if prompt_of(request) == "critic"
+            or "whether collected evidence is enough" in request["messages"][0]["content"]
+            else various(request)
+        )
 
     with ScriptedServer(hopeless) as server:
-        done = serve(made, tmp_path / "w", server, "answers.systems=[canopy, vanilla]", "answers.corpus_scopes=[unified]")
+        done = serve(made, tmp_path / "w", server, "answers.systems=[canopy, vanilla]",
+                     "answers.corpus_scopes=[unified]")
     rows = [r for r in table(tmp_path / "w").to_pylist() if r["system"] == "canopy"]
     assert len(rows) == len(QUESTIONS) and all(r["rounds"] == 1 and r["prediction"] for r in rows)
     fallbacks = [{c["role"]: (c["count"], c["fallbacks"]) for c in r["calls"]} for r in rows]

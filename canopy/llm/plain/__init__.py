@@ -1,8 +1,9 @@
-"""The roles without a language model, for machines without a server: an extractive reader, an entity-coverage critic, centroid classifier and router.
+"""The roles without a language model, for machines without a server: an extractive reader, an entity-coverage critic,
+centroid classifier and router.
 
-They run wherever the default encoder runs, ask nobody, and give the same answer every time. They are no match for a language model, and every result
-made with them says so (``Roles.label``). They make no calls, so that ``Trace.calls`` stays empty; what did not go as it should is counted in
-``Trace.notes`` under names that begin with ``plain``.
+They run wherever the default encoder runs, ask nobody, and give the same answer every time. They are no match for a
+language model, and every result made with them says so (``Roles.label``). They make no calls, so that ``Trace.calls``
+stays empty; what did not go as it should is counted in ``Trace.notes`` under names that begin with ``plain``.
 """
 
 from __future__ import annotations
@@ -25,5 +26,6 @@ def plain_roles(encoder: NodeEncoder) -> Roles:
     from canopy.llm.plain.sentences import Likeness
 
     likeness = Likeness(encoder.encode_queries)
-    return Roles(EvidenceCritic(likeness), CentroidClassifier(likeness), CentroidRouter(likeness), ExtractiveReader(likeness, encoder.count_tokens),
+    return Roles(EvidenceCritic(likeness), CentroidClassifier(likeness), CentroidRouter(likeness),
+                 ExtractiveReader(likeness, encoder.count_tokens),
                  f"LLM-free (extractive reader, {_SHORT.get(encoder.name, encoder.name)})", "plain")

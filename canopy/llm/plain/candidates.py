@@ -11,12 +11,18 @@ from canopy.llm.plain.sentences import Sentence
 from canopy.llm.plain.words import OF, STOP, name_spans, quoted, words
 
 _MONTH = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
-_DATE = re.compile(rf"\b(?:{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,\s?\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s,?\d{{4}})?|{_MONTH}\s\d{{4}}|"
-                   r"(?:1\d|20)\d{2}s?(?:\s?[-–]\s?(?:(?:1\d|20)\d{2}|\d{2}))?|\d{1,2}(?:st|nd|rd|th)\scentury)\b")
+_DATE = re.compile(
+    rf"\b(?:{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,\s?\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s,?\d{{4}})?|{_MONTH}\s\d{{4}}|"
+    r"(?:1\d|20)\d{2}s?(?:\s?[-–]\s?(?:(?:1\d|20)\d{2}|\d{2}))?|\d{1,2}(?:st|nd|rd|th)\scentury)\b"
+)
 _AMOUNT = re.compile(r"[$€£¥]?\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|thousand|million|billion|trillion))?")
-_SPELLED = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|"
-                      r"thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|"
-                      r"thousand|million|billion))*\b", re.I)
+_SPELLED = re.compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|"
+    r"thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion)(?:[- "
+    r"](?:one|two|three|four|five|six|seven|eight|nine|hundred|"
+    r"thousand|million|billion))*\b",
+    re.I,
+)
 _CLAUSE = re.compile(r"; ")
 _BEFORE_PLACE = re.compile(r"\b(?:in|at|from|near|to|of|on)\s+(?:the\s+)?$", re.I)
 _TOKEN = re.compile(r"[^\W_][\w'’-]*")
@@ -25,7 +31,11 @@ LONGEST = 9  # words
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A span. ``at``: where it begins in its sentence, in characters; ``fit``: 0 to 1, its form against the kind asked for; ``column``: of a table's cell."""
+    """A span.
+
+    ``at``: where it begins in its sentence, in characters; ``fit``: 0 to 1, its form against the kind asked for;
+    ``column``: of a table's cell.
+    """
 
     text: str
     at: int
@@ -35,9 +45,11 @@ class Candidate:
 
 def find_candidates(sentence: Sentence, kind: Kind) -> list[Candidate]:
     """A sentence's candidates in order of appearance, the title of its item last."""
-    found = list(_cells(sentence.text, kind) if sentence.modality == "table" and " is " in sentence.text else _spans(sentence.text, kind))
+    found = list(_cells(sentence.text, kind) if sentence.modality == "table" and " is " in sentence.text
+                 else _spans(sentence.text, kind))
     if sentence.title and kind not in ("time", "number"):
-        found.append(Candidate(sentence.title, len(sentence.text), 0.6 if kind in ("person", "place", "other") else 0.3))
+        found.append(Candidate(sentence.title, len(sentence.text), 0.6 if kind in ("person", "place", "other")
+                               else 0.3))
     return found
 
 
@@ -50,7 +62,8 @@ def _cells(row: str, kind: Kind) -> Iterator[Candidate]:
             column, cell = "", clause
         if cell.strip():
             # What a column holds may have any form where the question does not say which.
-            yield Candidate(cell.strip(), at + len(clause) - len(cell), 0.7 if kind == "other" else fit_of(cell.strip(), kind), column.strip())
+            yield Candidate(cell.strip(), at + len(clause) - len(cell), 0.7 if kind == "other"
+                            else fit_of(cell.strip(), kind), column.strip())
         at += len(clause) + 2
 
 
@@ -63,7 +76,8 @@ def _spans(text: str, kind: Kind) -> Iterator[Candidate]:
         for pattern, fit in ((_AMOUNT, 1.0), (_SPELLED, 0.8)):
             for m in pattern.finditer(text):
                 # A bare year is seldom the amount asked for.
-                yield Candidate(m.group().strip(), m.start(), 0.3 if re.fullmatch(r"(?:1[5-9]|20)\d\d", m.group()) else fit)
+                yield Candidate(m.group().strip(), m.start(), 0.3 if re.fullmatch(r"(?:1[5-9]|20)\d\d", m.group())
+                                else fit)
         return
     for name, where in [*((q, text.find(q)) for q in quoted(text)), *name_spans(text, OF)]:
         fit = fit_of(name, kind)
@@ -100,7 +114,8 @@ def fit_of(text: str, kind: Kind) -> float:
     if digits > 0.5 or date:
         return 0.1
     if kind == "person":
-        return (1.0 if 2 <= len(said) <= 4 and all(w[0].isupper() for w in text.split() if w[0].isalpha() and len(w) > 3) else 0.5) - 0.3 * (digits > 0)
+        return (1.0 if 2 <= len(said) <= 4 and all(w[0].isupper() for w in text.split() if w[0].isalpha()
+                                                   and len(w) > 3) else 0.5) - 0.3 * (digits > 0)
     if kind == "place":
         return 0.8
     return 0.7

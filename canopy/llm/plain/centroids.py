@@ -1,4 +1,7 @@
-"""Nearest-centroid choices over MiniLM: is a table question aggregate or lookup, and which modalities does a question belong to."""
+"""Nearest-centroid choices over MiniLM.
+
+Is a table question aggregate or lookup, and which modalities does a question belong to.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,23 @@ ROUTE_FLOOR = 0.02  # no class is this near: the question leans to none of them,
 
 @cache
 def load_examples(name: str) -> dict[str, tuple[str, ...]]:
-    """Example sentences by class, out of ``examples/<name>.md``: a line ``version: N``, then ``# class`` with its ``- sentence`` lines."""
+    """Example sentences by class, out of ``examples/<name>.md``: a line ``version.
+
+    N``, then ``# class`` with its ``- sentence`` lines.
+    """
     raw = (FOLDER / f"{name}.md").read_text("utf-8")
     if not re.match(r"version: \d+\n", raw):
         raise ValueError(f"examples {name}: the file must begin with a line 'version: N'")
     parts = re.findall(r"^# (\w+)\n(.*?)(?=^# |\Z)", raw, re.S | re.M)
-    return {label: tuple(line[2:].strip() for line in body.splitlines() if line.startswith("- ")) for label, body in parts}
+    return {label: tuple(line[2:].strip() for line in body.splitlines() if line.startswith("- ")) for label,
+            body in parts}
 
 
 class Centroids:
     """The mean vectors of each class's examples, seen from the middle of them all; encoded when first asked.
 
-    From the middle, since what all questions share outweighs what tells the classes apart: with plain cosines 29% of NQ's questions were routed to text, so 74% are.
+    From the middle, since what all questions share outweighs what tells the classes apart: with plain cosines 29% of
+    NQ's questions were routed to text, so 74% are.
     """
 
     def __init__(self, likeness: Likeness, name: str) -> None:
@@ -41,16 +49,21 @@ class Centroids:
     def to_question(self, question: str) -> dict[str, float]:
         """How far the question lies from the middle towards each class."""
         if self._made is None:
-            means = {label: self._likeness.vectors(examples).mean(axis=0) for label, examples in load_examples(self._name).items()}
+            means = {label: self._likeness.vectors(examples).mean(axis=0) for label,
+                     examples in load_examples(self._name).items()}
             middle = np.mean(list(means.values()), axis=0)
-            self._made = middle, {label: (mean - middle) / np.linalg.norm(mean - middle) for label, mean in means.items()}
+            self._made = middle, {label: (mean - middle) / np.linalg.norm(mean - middle) for label,
+                                  mean in means.items()}
         middle, towards = self._made
         vector = self._likeness.vectors([question])[0] - middle
         return {label: float(direction @ vector) for label, direction in towards.items()}
 
 
 class CentroidClassifier:
-    """See `canopy.llm.roles.TableClassifier`: aggregate where that class is nearer by more than ``AGGREGATE_MARGIN``; a tie is a lookup."""
+    """See `canopy.llm.roles.TableClassifier`: aggregate where that class is nearer by more than ``AGGREGATE_MARGIN``.
+
+    A tie is a lookup.
+    """
 
     def __init__(self, likeness: Likeness) -> None:
         self._centroids = Centroids(likeness, "table_questions")
@@ -62,7 +75,10 @@ class CentroidClassifier:
 
 
 class CentroidRouter:
-    """See `canopy.llm.roles.Router`: the modalities whose class is nearest, or nearly so; all, noted, where none is near."""
+    """See `canopy.llm.roles.Router`: the modalities whose class is nearest, or nearly so.
+
+    All, noted, where none is near.
+    """
 
     def __init__(self, likeness: Likeness) -> None:
         self._centroids = Centroids(likeness, "modalities")

@@ -11,8 +11,8 @@ from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
 from canopy.llm.plain.words import bare_title, content, names, question_entities, words
 from canopy.llm.roles import Memory, Shown, Trace, Verdict
 
-# Chosen on the 150 training questions of a HotpotQA slice: with 5 (10) of its pooled paragraphs in evidence these stop on 53% (63%) of the questions, and
-# 89% (95%) of those have both of their supporting paragraphs.
+# Chosen on the 150 training questions of a HotpotQA slice: with 5 (10) of its pooled paragraphs in evidence these stop
+# on 53% (63%) of the questions, and 89% (95%) of those have both of their supporting paragraphs.
 LINKED_SHARE = 0.85
 ALONE_SHARE = 1.0
 NAMES = 5
@@ -30,13 +30,14 @@ class Page:
 class EvidenceCritic:
     """See `canopy.llm.roles.Critic`.
 
-    *Sufficient* is evidence that covers every name in the question (capitalised spans, quoted strings, numbers) and, of the question's content words, enough
-    in one place: one item alone holds ``ALONE_SHARE`` of them, or two items of which one names the other hold ``LINKED_SHARE`` together, or the question names
-    two of the items by their titles (a comparison).
+    *Sufficient* is evidence that covers every name in the question (capitalised spans, quoted strings, numbers) and, of
+    the question's content words, enough in one place: one item alone holds ``ALONE_SHARE`` of them, or two items of
+    which one names the other hold ``LINKED_SHARE`` together, or the question names two of the items by their titles (a
+    comparison).
 
-    Otherwise the *query* is what the question still asks, that is its words which the best sentence (by cosine) and its title do not hold, and after them
-    the first ``NAMES`` names in the evidence that the question does not mention and no item's title is: the bridges to what is not found yet. Sentences most
-    like the question are read first.
+    Otherwise the *query* is what the question still asks, that is its words which the best sentence (by cosine) and its
+    title do not hold, and after them the first ``NAMES`` names in the evidence that the question does not mention and
+    no item's title is: the bridges to what is not found yet. Sentences most like the question are read first.
     """
 
     def __init__(self, likeness: Likeness) -> None:
@@ -52,16 +53,21 @@ class EvidenceCritic:
         return verdict
 
     def follow_up(self, question: str, evidence: Sequence[Shown], memory: Memory | None = None) -> Verdict:
-        """What to search for next, whether or not the evidence suffices; a verdict of sufficient where there is nothing to search for."""
+        """What to search for next, whether or not the evidence suffices.
+
+        A verdict of sufficient where there is nothing to search for.
+        """
         sentences, pages = cut_evidence(evidence), _pages(evidence)
         order = np.argsort(-self._likeness.to_question(question, sentences), kind="stable").tolist()
         searched = {n for s in (memory.searched if memory else ()) for n in s.split("; ")}
-        bridges, missing = find_bridges(question, [sentences[n] for n in order], pages, searched), uncovered(question, pages)
+        bridges, missing = find_bridges(question, [sentences[n] for n in order], pages,
+                                        searched), uncovered(question, pages)
         rest = remaining(question, sentences[order[0]]) if order else question
         query = f"{rest} {', '.join(bridges)}".strip() if bridges or missing else ""
         if not query or query == question.strip():
             return Verdict(True)
-        return Verdict(False, "; ".join(bridges or missing), query, (sentences[order[0]].full,) if memory is not None and order else ())
+        return Verdict(False, "; ".join(bridges or missing), query, (sentences[order[0]].full,) if memory is not None
+                       and order else ())
 
 
 def _pages(evidence: Sequence[Shown]) -> list[Page]:
@@ -95,19 +101,29 @@ def supports(question: str, pages: Sequence[Page]) -> bool:
         return True
     if any(len(asked & p.stems) >= ALONE_SHARE * len(asked) for p in pages):
         return True
-    return any(a is not b and len(b.title) > 3 and len(asked & (a.stems | b.stems)) >= LINKED_SHARE * len(asked) and b.title.lower() in a.text
+    return any(a is not b and len(b.title) > 3 and len(asked & (a.stems | b.stems)) >= LINKED_SHARE * len(asked)
+               and b.title.lower() in a.text
                for a in pages for b in pages)
 
 
-def find_bridges(question: str, sentences: Sequence[Sentence], pages: Sequence[Page], searched: frozenset[str] | set[str] = frozenset()) -> list[str]:
-    """Up to ``NAMES`` names in the sentences that the question does not mention, that are no item's title and were not searched for."""
+def find_bridges(question: str, sentences: Sequence[Sentence], pages: Sequence[Page], searched: frozenset[str]
+                 | set[str] = frozenset()) -> list[str]:
+    """Up to ``NAMES`` names in the sentences that the question does not mention, that are no item's title and were
+    not searched for."""
     asked, lowered = set(words(question)), question.lower()
     titles = {p.title.lower() for p in pages}
     found: list[str] = []
     for sentence in sentences:
         for name in names(sentence.text):
             low = name.lower()
-            if low in lowered or low in titles or low in sentence.title.lower() or name in found or name in searched or asked.issuperset(words(name)):
+            if (
+                low in lowered
+                or low in titles
+                or low in sentence.title.lower()
+                or name in found
+                or name in searched
+                or asked.issuperset(words(name))
+            ):
                 continue
             found.append(name)
             if len(found) == NAMES:

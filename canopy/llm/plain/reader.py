@@ -1,4 +1,7 @@
-"""The extractive reader: picks a short answer out of the shown regions, without a language model. Weak, fast, and the same every time."""
+"""The extractive reader: picks a short answer out of the shown regions, without a language model.
+
+Weak, fast, and the same every time.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,13 @@ from canopy.llm.plain.words import bare_title, content, names, quoted, stem, wor
 from canopy.llm.roles import Reply, Shown, Trace
 from canopy.scoring.options import options_of
 
-# What a candidate's score is made of (`featured`). Fitted as a conditional logit on the 150 training questions of a HotpotQA slice (their gold among five
-# retrieved paragraphs), but for what that has no say in: the weights of a cell's column and of repeating the question, from halves of NQ's, OTT-QA's and TAT-QA's.
-WEIGHTS = {"likeness": 0.5, "overlap": 1.3, "fit": 3.0, "near": 1.0, "column": 1.0, "votes": 0.6, "linked": 0.5, "title": 0.2, "asked": -2.0, "rest": 3.4, "hop": 1.5}
-# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there decides, never what it says.
+# What a candidate's score is made of (`featured`). Fitted as a conditional logit on the 150 training questions of a
+# HotpotQA slice (their gold among five retrieved paragraphs), but for what that has no say in: the weights of a cell's
+# column and of repeating the question, from halves of NQ's, OTT-QA's and TAT-QA's.
+WEIGHTS = {"likeness": 0.5, "overlap": 1.3, "fit": 3.0, "near": 1.0, "column": 1.0, "votes": 0.6, "linked": 0.5,
+           "title": 0.2, "asked": -2.0, "rest": 3.4, "hop": 1.5}
+# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there
+# decides, never what it says.
 _MAY_LIST = frozenset({"modalities", "answer_type", "list"})
 
 
@@ -35,12 +41,14 @@ class Scored:
 class ExtractiveReader:
     """See `canopy.llm.roles.Reader`; it sees words alone.
 
-    - Options: the one whose words, after the question's, are most like some sentence of the evidence. Without evidence, the one most like the question: a
-      guess, noted.
+    - Options: the one whose words, after the question's, are most like some sentence of the evidence. Without evidence,
+      the one most like the question: a guess, noted.
     - ``Is ...?``: yes where one sentence for each name in the question holds the question's other words, else no.
-    - ``A or B?``: by the years or amounts beside each where the question compares them, else the one whose sentences are more like the question.
-    - All others: the best candidate span (`canopy.llm.plain.candidates`) by ``WEIGHTS``. Where the benchmark has answers of several parts and the question asks
-      for several, the spans of the best one's sentence or column, joined by ``"; "``.
+    - ``A or B?``: by the years or amounts beside each where the question compares them, else the one whose sentences
+      are more like the question.
+    - All others: the best candidate span (`canopy.llm.plain.candidates`) by ``WEIGHTS``. Where the benchmark has
+      answers of several parts and the question asks for several, the spans of the best one's sentence or column, joined
+      by ``"; "``.
 
     Without evidence the answer is empty but for options.
     """
@@ -77,7 +85,8 @@ class ExtractiveReader:
         several = asks_for_several(asked) and any(k in _MAY_LIST for k, _ in question.details)
         return Reply("; ".join(_companions(ranked)) if several else best.candidate.text, best.sentence.text)
 
-    def _choose_option(self, question: Question, options: dict[str, str], sentences: Sequence[Sentence], trace: Trace) -> Reply:
+    def _choose_option(self, question: Question, options: dict[str, str], sentences: Sequence[Sentence],
+                       trace: Trace) -> Reply:
         stem_words = re.split(r"\n\s*\(?A[).]", question.question)[0].strip()
         letters = list(options)
         if not sentences:
@@ -86,9 +95,11 @@ class ExtractiveReader:
             return Reply(letters[int(np.argmax(near))])
         scores = self._likeness.to_question(stem_words, sentences)
         shown = [sentences[n] for n in np.argsort(-scores, kind="stable")[:16]]
-        near = self._likeness.vectors([f"{stem_words} {o}" for o in options.values()]) @ self._likeness.vectors([s.full for s in shown]).T
+        near = self._likeness.vectors([f"{stem_words} {o}"
+                                       for o in options.values()]) @ self._likeness.vectors([s.full for s in shown]).T
         held = [max(_share(content(o), content(s.full)) for s in shown) for o in options.values()]
-        return Reply(letters[int(np.argmax(near.max(axis=1) + 0.2 * np.array(held)))], shown[int(near.max(axis=0).argmax())].text)
+        return Reply(letters[int(np.argmax(near.max(axis=1) + 0.2 * np.array(held)))],
+                     shown[int(near.max(axis=0).argmax())].text)
 
 
 def _share(wanted: frozenset[str], there: frozenset[str]) -> float:
@@ -104,7 +115,8 @@ def _subjects(question: str) -> list[str]:
 
 
 def _judge(question: str, sentences: Sequence[Sentence]) -> Reply:
-    """Yes where for each name the question is about some sentence holds it and most of the question's other words, and no other value stands in both."""
+    """Yes where for each name the question is about some sentence holds it and most of the question's other words,
+    and no other value stands in both."""
     subjects = _subjects(question) or [""]
     said = content(question) - content(" ".join(subjects)) - {stem("same"), stem("located"), stem("type")}
     held, best = [], sentences[0]
@@ -121,8 +133,10 @@ def _choose(question: str, sentences: Sequence[Sentence], scores: np.ndarray) ->
     """One of the two names that the question lets choose between."""
     pair = alternatives(question)
     assert pair is not None  # kind_of says choice only then
-    about = [[n for n, s in enumerate(sentences) if content(name) <= content(s.title) or content(name) <= content(s.text)] for name in pair]
-    titled = [[n for n in found if content(name) <= content(sentences[n].title)] or found for name, found in zip(pair, about, strict=True)]
+    about = [[n for n, s in enumerate(sentences) if content(name) <= content(s.title)
+              or content(name) <= content(s.text)] for name in pair]
+    titled = [[n for n in found if content(name) <= content(sentences[n].title)] or found for name,
+              found in zip(pair, about, strict=True)]
     what, sign = direction_of(question)
     read = years if what == "time" else amounts if what == "size" else None
     values = [[v for n in found for v in read(sentences[n].text)][:1] for found in titled] if read else [[], []]
@@ -130,31 +144,38 @@ def _choose(question: str, sentences: Sequence[Sentence], scores: np.ndarray) ->
         won = int(np.argmax([sign * values[0][0], sign * values[1][0]]))
     else:
         asked = content(question) - content(" ".join(pair))
-        won = int(np.argmax([max((_share(asked, content(sentences[n].full)) + float(scores[n]) for n in found), default=-1.0) for found in titled]))
+        won = int(np.argmax([max((_share(asked, content(sentences[n].full)) + float(scores[n]) for n in found),
+                                 default=-1.0) for found in titled]))
     return Reply(pair[won], sentences[titled[won][0]].text if titled[won] else "")
 
 
 def rank_candidates(question: str, kind: Kind, sentences: Sequence[Sentence], scores: np.ndarray) -> list[Scored]:
     """All candidates, best first; equals in reading order."""
-    out = [Scored(c, sentences[n], sum(WEIGHTS[k] * v for k, v in features.items())) for c, n, features in featured(question, kind, sentences, scores)]
+    out = [Scored(c, sentences[n], sum(WEIGHTS[k] * v for k, v in features.items())) for c, n,
+           features in featured(question, kind, sentences, scores)]
     return sorted(out, key=lambda s: -s.score)
 
 
-def featured(question: str, kind: Kind, sentences: Sequence[Sentence], scores: np.ndarray) -> list[tuple[Candidate, int, dict[str, float]]]:
+def featured(question: str, kind: Kind, sentences: Sequence[Sentence],
+             scores: np.ndarray) -> list[tuple[Candidate, int, dict[str, float]]]:
     """Candidates of all sentences with the number of their sentence and their features.
 
-    Spans that only repeat the question are none, but for cells. ``likeness``: the sentence's cosine to the question. ``overlap``: share of the question's content
-    words in it. ``rest``: the same of those that the most similar sentence lacks. ``hop``: its item's title stands in the most similar sentence. ``fit``: form against
-    kind. ``near``: distance to the closest of the question's words. ``column``: share of the column name's words in the question. ``votes``: other regions with
-    the same span. ``linked``: it is another item's title; ``title``: its own item's. ``asked``: it repeats the question.
+    Spans that only repeat the question are none, but for cells. ``likeness``: the sentence's cosine to the question.
+    ``overlap``: share of the question's content words in it. ``rest``: the same of those that the most similar sentence
+    lacks. ``hop``: its item's title stands in the most similar sentence. ``fit``: form against kind. ``near``: distance
+    to the closest of the question's words. ``column``: share of the column name's words in the question. ``votes``:
+    other regions with the same span. ``linked``: it is another item's title; ``title``: its own item's. ``asked``: it
+    repeats the question.
     """
     asked, said = content(question), f" {' '.join(words(question))} "
     overlaps = [_share(asked, content(s.full)) for s in sentences]
     best = int(np.argmax(scores))
     rest, lead = asked - content(sentences[best].full), sentences[best].text.lower()
-    hops = [float(len(s.title) > 3 and s.title != sentences[best].title and bare_title(s.title).lower() in lead) for s in sentences]
+    hops = [float(len(s.title) > 3 and s.title != sentences[best].title and bare_title(s.title).lower() in lead)
+            for s in sentences]
     pages = {" ".join(words(bare_title(s.title))) for s in sentences if s.title}
-    spots = {n: [m.start() for m in re.finditer(r"\w+", s.text) if stem(m.group().lower()) in asked] for n, s in enumerate(sentences)}
+    spots = {n: [m.start() for m in re.finditer(r"\w+", s.text) if stem(m.group().lower()) in asked] for n,
+             s in enumerate(sentences)}
     votes: dict[str, set[int]] = {}
     rows: list[tuple[Candidate, int, float]] = []
     for n, sentence in enumerate(sentences):
@@ -175,7 +196,8 @@ def featured(question: str, kind: Kind, sentences: Sequence[Sentence], scores: n
         key = " ".join(words(c.text))
         gap = min((min(abs(c.at - p), abs(c.at + len(c.text) - p)) for p in spots[n]), default=200)
         out.append((c, n, {
-            "likeness": float(scores[n]), "overlap": overlaps[n], "fit": c.fit, "near": 1.0 / (1.0 + gap / 20.0), "column": _share(content(c.column), asked) if c.column else 0.0,
+            "likeness": float(scores[n]), "overlap": overlaps[n], "fit": c.fit, "near": 1.0 / (1.0 + gap / 20.0),
+            "column": _share(content(c.column), asked) if c.column else 0.0,
             "votes": min(3, len(votes[key]) - 1) / 3.0, "linked": float(key in pages and c.text != sentences[n].title),
             "title": float(c.text == sentences[n].title), "asked": repeated,
             "rest": _share(rest, content(sentences[n].full)), "hop": hops[n]}))
@@ -183,8 +205,12 @@ def featured(question: str, kind: Kind, sentences: Sequence[Sentence], scores: n
 
 
 def _companions(ranked: Sequence[Scored]) -> list[str]:
-    """The best candidate's like: of its column in a table, of its sentence and form elsewhere; at most ten, in reading order of their score."""
+    """The best candidate's like: of its column in a table, of its sentence and form elsewhere.
+
+    At most ten, in reading order of their score.
+    """
     best = ranked[0]
-    same = [s for s in ranked if (s.candidate.column == best.candidate.column and s.sentence.title == best.sentence.title if best.candidate.column else
+    same = [s for s in ranked if (s.candidate.column == best.candidate.column and s.sentence.title
+                                  == best.sentence.title if best.candidate.column else
                                   s.sentence is best.sentence and s.candidate.fit >= best.candidate.fit)]
     return list(dict.fromkeys(s.candidate.text for s in same))[:10]

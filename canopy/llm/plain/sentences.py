@@ -15,12 +15,17 @@ from canopy.llm.plain.words import content
 from canopy.llm.roles import Shown
 
 HELD = 60_000
-ENCODED = 16  # sentences of one question's evidence that are encoded, of more those that share most words with it: on HotpotQA as good as 48, in a third of the time
+# sentences of one question's evidence that are encoded, of more those that share most words with it: on HotpotQA as
+# good as 48, in a third of the time
+ENCODED = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence (a table's row) of a shown region: its words, the title of its item, and the number of its region in the evidence."""
+    """A sentence (a table's row) of a shown region.
+
+    Its words, the title of its item, and the number of its region in the evidence.
+    """
 
     text: str
     title: str
@@ -34,7 +39,10 @@ class Sentence:
 
 
 def cut_evidence(evidence: Sequence[Shown]) -> list[Sentence]:
-    """The sentences of all regions, in their order. A region without words gives its title; one without both gives none."""
+    """The sentences of all regions, in their order.
+
+    A region without words gives its title; one without both gives none.
+    """
     out = []
     for n, region in enumerate(evidence):
         said = cut_text(region.text, region.modality) or ((region.title.strip(),) if region.title.strip() else ())
@@ -54,8 +62,9 @@ def cut_text(text: str, modality: str) -> tuple[str, ...]:
 class Likeness:
     """Cosines of texts by f0's query side, every text encoded alone and kept.
 
-    Alone, since a batch pads and blocks differently: the last bits of a vector, and with them a choice between equals, would depend on what else was
-    asked. On the CPU that costs no more than batches do (18 against 15 ms a sentence, one thread, measured on HotpotQA's sentences).
+    Alone, since a batch pads and blocks differently: the last bits of a vector, and with them a choice between equals,
+    would depend on what else was asked. On the CPU that costs no more than batches do (18 against 15 ms a sentence, one
+    thread, measured on HotpotQA's sentences).
 
     Parameters
     ----------

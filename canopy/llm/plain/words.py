@@ -1,4 +1,7 @@
-"""What the LLM-free roles see in words: content words, names, quoted strings, numbers; English, by rules, without any model."""
+"""What the LLM-free roles see in words: content words, names, quoted strings, numbers.
+
+English, by rules, without any model.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
 STOP = frozenset(_WORD.findall(
-    "a an the of in on at by for to from with and or nor but is are was were be been being am do does did done has have had having who whom whose what which when "
-    "where why how that this these those it its as than then both either between into during after before about over under not no so such same also there their "
-    "they he she his her him them we our you your i my me us one two first out up more most other another any all each can could will would shall should may might "
+    "a an the of in on at by for to from with and or nor but is are was were be been being am do does did done has "
+    "have had having who whom whose what which when "
+    "where why how that this these those it its as than then both either between into during after before about over "
+    "under not no so such same also there their "
+    "they he she his her him them we our you your i my me us one two first out up more most other another any all each "
+    "can could will would shall should may might "
     "must s t named called name"))
 OF = frozenset({"&", *_WORD.findall("of the de la le du di da del der den von van y")})
 CONNECTING = OF | {"and", "in", "for", "on", "at", "to"}
@@ -45,15 +51,19 @@ def bare_title(title: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def names(text: str, connecting: frozenset[str] = CONNECTING) -> tuple[str, ...]:
-    """Capitalised spans and numbers in their order, each once: ``University of Oxford``, ``1945``, ``Kiss and Tell``."""
+    """Capitalised spans and numbers in their order, each once.
+
+    ``University of Oxford``, ``1945``, ``Kiss and Tell``.
+    """
     return tuple(dict.fromkeys(name for name, _ in name_spans(text, connecting)))
 
 
 def name_spans(text: str, connecting: frozenset[str]) -> list[tuple[str, int]]:
     """Names with where they begin.
 
-    Tokens that begin with a capital or a digit, side by side or joined by one or two ``connecting`` words (``the`` alone joins no number). A function word
-    that begins the text or a sentence is dropped. Text without capitals has no names but its numbers. White space inside a name becomes one space.
+    Tokens that begin with a capital or a digit, side by side or joined by one or two ``connecting`` words (``the``
+    alone joins no number). A function word that begins the text or a sentence is dropped. Text without capitals has no
+    names but its numbers. White space inside a name becomes one space.
     """
     out: list[tuple[str, int]] = []
     span: list[tuple[str, int]] = []

@@ -15,10 +15,13 @@ from canopy.llm.roles import Memory, Roles, Shown, Trace
 
 QUESTION = "What government position was held by the woman who portrayed Corliss Archer in the film Kiss and Tell?"
 FILM = Shown("film", "text", "Kiss and Tell (1945 film)", 0, 2,
-             "Kiss and Tell is a 1945 American comedy film starring Shirley Temple as Corliss Archer. In the film, two teenage girls cause their parents concern.")
-RADIO = Shown("radio", "text", "Meet Corliss Archer", 0, 1, "Meet Corliss Archer was a program of radio's Golden Age that ran until 1956.")
+             "Kiss and Tell is a 1945 American comedy film starring Shirley Temple as Corliss Archer. In the film, two "
+             "teenage girls cause their parents concern.")
+RADIO = Shown("radio", "text", "Meet Corliss Archer", 0, 1,
+              "Meet Corliss Archer was a program of radio's Golden Age that ran until 1956.")
 TEMPLE = Shown("temple", "text", "Shirley Temple", 0, 2,
-               "Shirley Temple was an American actress who portrayed many girls. As a woman she held the government position of Chief of Protocol.")
+               "Shirley Temple was an American actress who portrayed many girls. As a woman she held the government "
+               "position of Chief of Protocol.")
 
 
 def test_the_follow_up_names_the_bridge_and_what_is_still_asked(roles: Roles) -> None:
@@ -31,8 +34,13 @@ def test_the_follow_up_names_the_bridge_and_what_is_still_asked(roles: Roles) ->
 
 
 def test_linked_items_that_cover_the_question_are_enough(roles: Roles) -> None:
-    assert is_sufficient(QUESTION, [FILM, RADIO, TEMPLE]) and roles.critic.judge(QUESTION, [FILM, RADIO, TEMPLE], None, Trace()).sufficient
-    assert not is_sufficient(QUESTION, [FILM, RADIO]) and not is_sufficient(QUESTION, [TEMPLE]) and not is_sufficient(QUESTION, [])
+    assert is_sufficient(QUESTION, [FILM, RADIO, TEMPLE]) and roles.critic.judge(QUESTION, [FILM, RADIO, TEMPLE], None,
+                                                                                 Trace()).sufficient
+    assert (
+        not is_sufficient(QUESTION, [FILM, RADIO])
+        and not is_sufficient(QUESTION, [TEMPLE])
+        and not is_sufficient(QUESTION, [])
+    )
     assert not is_sufficient(QUESTION + " In 1948?", [FILM, RADIO, TEMPLE])  # a name that stands nowhere
 
 
@@ -65,15 +73,22 @@ def test_without_a_lead_it_stops_and_says_so(roles: Roles) -> None:
 def test_bridges_are_new_names() -> None:
     sentences = cut_evidence([FILM, RADIO])
     pages: list = []
-    assert "Shirley Temple" in " ".join(find_bridges(QUESTION, sentences, pages)) and not any("Corliss" in b for b in find_bridges(QUESTION, sentences, pages))
-    assert find_bridges(QUESTION, [], pages) == [] and len(find_bridges("x", cut_evidence([FILM, RADIO, TEMPLE]), pages)) <= 5
-    assert remaining("Who was born in Rome?", cut_evidence([Shown("a", "text", "", 0, 1, "She was born in a town.")])[0]) == "Who Rome"
+    assert "Shirley Temple" in " ".join(find_bridges(QUESTION, sentences, pages)) and not any(
+        "Corliss" in b for b in find_bridges(QUESTION, sentences, pages)
+    )
+    assert find_bridges(QUESTION, [], pages) == [] and len(find_bridges("x", cut_evidence([FILM, RADIO, TEMPLE]),
+                                                                        pages)) <= 5
+    assert remaining("Who was born in Rome?", cut_evidence([Shown("a", "text", "", 0, 1,
+                                                                  "She was born in a town.")])[0]) == "Who Rome"
 
 
 @pytest.mark.slow
 @pytest.mark.real
 def test_two_rounds_find_more_supporting_paragraphs_than_one_as_deep(real_data: Path, encoder: MiniLMEncoder) -> None:
-    """On 40 questions that nothing was chosen on, in a pool of 344 paragraphs; bench/follow_up_rounds.py measures all questions in the whole pool."""
+    """On 40 questions that nothing was chosen on, in a pool of 344 paragraphs.
+
+    Bench/follow_up_rounds.py measures all questions in the whole pool.
+    """
     path = Path(__file__).resolve().parents[3] / "bench" / "follow_up_rounds.py"
     spec = importlib.util.spec_from_file_location("follow_up_rounds", path)
     assert spec is not None and spec.loader is not None

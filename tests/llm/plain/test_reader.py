@@ -17,17 +17,21 @@ from canopy.llm.roles import Roles, Shown, Trace
 from tests.tiny_model import ITEMS
 
 NILE, CURIE, MARS = (Shown(i.id, "text", i.title, 0, 9, i.text) for i in (ITEMS[0], ITEMS[2], ITEMS[3]))
-GASES = Shown("tiny/elements", "table", "Noble gases", 0, 3, "Noble gases. Properties\nElement is Helium; Symbol is He; Boiling point in kelvin is 4.2\n"
-              "Element is Neon; Symbol is Ne; Boiling point in kelvin is 27.1\nElement is Argon; Symbol is Ar; Boiling point in kelvin is 87.3")
+GASES = Shown("tiny/elements", "table", "Noble gases", 0, 3,
+              "Noble gases. Properties\nElement is Helium; Symbol is He; Boiling point in kelvin is 4.2\n"
+              "Element is Neon; Symbol is Ne; Boiling point in kelvin is 27.1\nElement is Argon; Symbol is Ar; Boiling "
+              "point in kelvin is 87.3")
 
 
 def read(roles: Roles, words: str, *shown: Shown, trace: Trace | None = None, **details: str) -> str:
-    return roles.reader.read(Question("q", "b", words, details=tuple(details.items())), shown, trace if trace is not None else Trace()).text
+    return roles.reader.read(Question("q", "b", words, details=tuple(details.items())), shown, trace
+                             if trace is not None else Trace()).text
 
 
 @pytest.mark.parametrize(("words", "answer"), [
     ("When was the Aswan High Dam finished?", "1970"), ("How many countries does the Nile flow through?", "eleven"),
-    ("Where was Marie Curie born?", "Warsaw"), ("What is the boiling point of neon?", "27.1"), ("What is the symbol of argon?", "Ar"),
+    ("Where was Marie Curie born?", "Warsaw"), ("What is the boiling point of neon?", "27.1"),
+    ("What is the symbol of argon?", "Ar"),
     ("Is Mars red?", "yes"), ("Did Marie Curie design the Aswan High Dam?", "no"),
 ])
 def test_plain_questions(roles: Roles, words: str, answer: str) -> None:
@@ -48,9 +52,14 @@ def test_choices_go_by_years_and_amounts(roles: Roles) -> None:
 def test_options_by_evidence_and_guessed_without(roles: Roles) -> None:
     options = {"A": "A rocket", "B": "Farmers", "C": "Iron oxide", "D": "The moon"}
     trace = Trace()
-    assert read(roles, "What gives Mars its red colour?", NILE, MARS, trace=trace, **options) == "C" and trace.notes == {}
+    assert read(roles, "What gives Mars its red colour?", NILE, MARS, trace=trace,
+                **options) == "C" and trace.notes == {}
     guess = read(roles, "What gives Mars its red colour?", trace=trace, **options)
-    assert guess in options and trace.notes == {"plain reader: an option guessed without evidence": 1} and trace.calls == []
+    assert (
+        guess in options
+        and trace.notes == {"plain reader: an option guessed without evidence": 1}
+        and trace.calls == []
+    )
     inside = "What gives Mars its red colour?\n(A) A rocket\n(B) Iron oxide"
     assert read(roles, inside, MARS) == "B"
 
@@ -60,19 +69,22 @@ def test_without_evidence_there_is_no_answer(roles: Roles) -> None:
         trace = Trace()
         assert read(roles, words, trace=trace) == "" and trace.notes == {}
     trace = Trace()
-    assert read(roles, "In what year?", Shown("a", "text", "", 0, 1, "no dates here"), trace=trace) == "" and trace.notes == {"plain reader: no candidate": 1}
+    assert read(roles, "In what year?", Shown("a", "text", "", 0, 1, "no dates here"),
+                trace=trace) == "" and trace.notes == {"plain reader: no candidate": 1}
     assert read(roles, "", NILE) is not None and read(roles, "Who?", Shown("a", "image", "", 0, 1, "")) == ""
 
 
 def test_lists_only_where_the_benchmark_has_them_and_the_question_asks(roles: Roles) -> None:
     asked = "Which elements are noble gases with a symbol?"
     assert read(roles, asked, GASES, answer_type="span").count("; ") >= 1 and "; " not in read(roles, asked, GASES)
-    assert read(roles, asked, GASES, answer_type="multi-span") == read(roles, asked, GASES, answer_type="span")  # what it says is never looked at
+    # what it says is never looked at
+    assert read(roles, asked, GASES, answer_type="multi-span") == read(roles, asked, GASES, answer_type="span")
     assert "; " not in read(roles, "What is the symbol of argon?", GASES, answer_type="span")
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(words=st.text(max_size=80), text=st.text(max_size=120), title=st.text(max_size=20), modality=st.sampled_from(["text", "table", "video", "image"]))
+@given(words=st.text(max_size=80), text=st.text(max_size=120), title=st.text(max_size=20),
+       modality=st.sampled_from(["text", "table", "video", "image"]))
 def test_an_answer_is_a_span_of_what_is_shown(words: str, text: str, title: str, modality: str) -> None:
     roles = _hashed()
     shown = [Shown("a", modality, title, 0, 1, text), Shown("b", "text", "Rome", 0, 1, "Rome lies on the Tiber.")]
@@ -99,13 +111,16 @@ def _hashed() -> Roles:
 
 def test_tokens_are_the_encoders_word_pieces(roles: Roles, encoder: MiniLMEncoder) -> None:
     texts = ["The Aswan High Dam", "", "Phobos and Deimos."]
-    assert roles.reader.count_tokens(texts) == encoder.count_tokens(texts).tolist() and roles.reader.count_tokens([]) == []
+    assert (
+        roles.reader.count_tokens(texts) == encoder.count_tokens(texts).tolist() and roles.reader.count_tokens([]) == []
+    )
     assert roles.label == "LLM-free (extractive reader, MiniLM)" and roles.kind == "plain" and roles.chat is None
     assert roles.reader.name == "extractive" and not roles.reader.sees_media
 
 
 def test_the_same_whatever_was_asked_before_and_by_how_many(encoder: MiniLMEncoder) -> None:
-    asked = ["When was the Aswan High Dam finished?", "Where was Marie Curie born?", "Which moons does Mars have?", "How long is the Nile?"] * 3
+    asked = ["When was the Aswan High Dam finished?", "Where was Marie Curie born?", "Which moons does Mars have?",
+             "How long is the Nile?"] * 3
     alone = [read(plain_roles(encoder), w, NILE, CURIE, MARS) for w in asked[:4]]
     shared = plain_roles(encoder)
     with ThreadPoolExecutor(4) as pool:
@@ -124,6 +139,7 @@ def test_each_sentence_is_encoded_once_and_long_evidence_in_part() -> None:
     rows = "\n".join(f"Year is {1900 + n}; Winner is Team {n}" for n in range(100))
     sentences = cut_evidence([Shown("t", "table", "Winners", 0, 100, rows)])
     scores = likeness.to_question("Which team won in 1977?", sentences)
-    assert (scores > -1).sum() == ENCODED and scores[77] > -1 and len(seen) == ENCODED + 1  # the rows that share most words, and the question
+    # the rows that share most words, and the question
+    assert (scores > -1).sum() == ENCODED and scores[77] > -1 and len(seen) == ENCODED + 1
     assert (likeness.to_question("Which team won in 1977?", sentences) == scores).all() and len(seen) == ENCODED + 1
     assert likeness.to_question("x", []).shape == (0,)

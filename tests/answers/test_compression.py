@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from canopy.answers.compression import (
-    MARGINS,
-    Ruler,
-    compare_at_equal_tokens,
-    list_compressors,
-    select_best_of_all,
-    summarise_points,
-)
+from canopy.answers.compression import CompressionMeter
+from canopy.answers.compressors import MARGINS, list_compressors, select_best_of_all
+from canopy.answers.curves import compare_at_equal_tokens, summarise_points
 from canopy.answers.gold import Places, build_gold
 from canopy.config import Answers
 from canopy.corpus.folds import Folds
@@ -25,7 +20,8 @@ from canopy.selection.layout import lay_out
 from tests.pipelines.served import Shelf
 
 QUESTIONS = [Question("q1", "tiny", "Who shared the Nobel Prize in Physics in 1903?", ("Marie Curie",)),
-             Question("q2", "tiny", "Which gas boils at 119.9 kelvin?", ("Krypton",)), Question("q3", "tiny", "Is it so?", ("yes",))]
+             Question("q2", "tiny", "Which gas boils at 119.9 kelvin?", ("Krypton",)),
+             Question("q3", "tiny", "Is it so?", ("yes",))]
 GOLD = [{"question_id": "q1", "item_id": "tiny/curie", "group": 0, "fragments": [2], "coverage": "located"},
         {"question_id": "q2", "item_id": "tiny/elements", "group": 0, "fragments": [3], "coverage": "located"}]
 
@@ -36,8 +32,8 @@ def measured(shelf: Shelf, corpus_scope: str, answers: Answers = Answers(k=3)) -
 
     places = Places(Folds(), held)
     gold = build_gold(GOLD, QUESTIONS, places, held)
-    ruler = Ruler(shelf.tools(None, answers, corpus_scope, gold=gold.given), gold, places)
-    return [r for q in QUESTIONS for r in ruler.measure(q)]
+    meter = CompressionMeter(shelf.tools(None, answers, corpus_scope, gold=gold.annotations), gold, places)
+    return [r for q in QUESTIONS for r in meter.measure(q)]
 
 
 def pick(rows: Sequence[dict[str, Any]], name: str, scorer: str = "f_theta") -> list[dict[str, Any]]:
@@ -51,12 +47,14 @@ def test_curves_run_from_nothing_to_everything(shelf: Shelf, corpus_scope: str) 
     assert {r["question_id"] for r in rows} == asked and {r["corpus_scope"] for r in rows} == {corpus_scope}
     for q in asked:
         (none,), (whole,) = (pick([r for r in rows if r["question_id"] == q], n, "") for n in ("none", "whole"))
-        assert (none["tokens"], none["answer_in_evidence"]) == (0, None if q == "q3" else 0.0) and none["gold_recall"] in (None, 0.0)
+        assert (none["tokens"], none["answer_in_evidence"]) == (0, None if q == "q3"
+                                                                else 0.0) and none["gold_recall"] in (None, 0.0)
         if corpus_scope == "gold":
             assert (whole["gold_recall"], whole["answer_in_evidence"]) == (1.0, 1.0)
         for name in ("flat-leaf", "any-level", "near-best", "flat-all"):
             of = [r for r in pick(rows, name) if r["question_id"] == q]
-            assert all(a["tokens"] <= b["tokens"] and (a["gold_recall"] or 0) <= (b["gold_recall"] or 0) for a, b in zip(of, of[1:], strict=False) if name != "any-level"), name
+            assert all(a["tokens"] <= b["tokens"] and (a["gold_recall"] or 0) <= (b["gold_recall"] or 0) for a,
+                       b in zip(of, of[1:], strict=False) if name != "any-level"), name
             assert all(r["tokens"] > 0 for r in of)
     if corpus_scope == "unified":
         assert all(r["gold_recall"] is None for r in rows if r["question_id"] == "q3")
@@ -65,9 +63,11 @@ def test_curves_run_from_nothing_to_everything(shelf: Shelf, corpus_scope: str) 
 def test_every_compressor_is_there_once_and_words_score_leaves_alone(shelf: Shelf) -> None:
     made = list_compressors(("f0", "f_theta"), Answers())
     assert len({(c.name, c.scorer, str(c.size)) for c in made}) == len(made)
-    assert sum(c.name == "canopy" for c in made) == 2 and sum(c.name == "canopy-lookahead" for c in made) == 2 * len(MARGINS)
+    assert sum(c.name == "canopy" for c in made) == 2 and sum(c.name == "canopy-lookahead"
+                                                              for c in made) == 2 * len(MARGINS)
     assert {c.name for c in made if c.scorer == "words"} == {"flat-leaf", "flat-share", "flat-all"}
-    rows = [r for r in measured(shelf, "gold") if r["scorer"] == "words" and r["compressor"] == "flat-leaf" and r["size"] == 1]
+    rows = [r for r in measured(shelf, "gold") if r["scorer"] == "words" and r["compressor"] == "flat-leaf"
+            and r["size"] == 1]
     # The question's rarer words ("1903", "119.9") are in the very fragments that answer it.
     assert [r["gold_recall"] for r in rows] == [1.0, 1.0]
 
@@ -82,17 +82,24 @@ def test_the_best_leaves_of_all_items_are_taken_together() -> None:
     assert select_best_of_all(layout, scores, 99).sum() == len(leaf)
 
 
-def rows_of(name: str, scorer: str, size: float, tokens: Sequence[int], recall: Sequence[float | None]) -> list[dict[str, Any]]:
-    return [{"question_id": f"q{n}", "corpus_scope": "gold", "compressor": name, "scorer": scorer, "size": size, "tokens": t, "gold_recall": r, "answer_in_evidence": None}
+def rows_of(name: str, scorer: str, size: float, tokens: Sequence[int],
+            recall: Sequence[float | None]) -> list[dict[str, Any]]:
+    return [{"question_id": f"q{n}", "corpus_scope": "gold", "compressor": name, "scorer": scorer, "size": size,
+             "tokens": t, "gold_recall": r, "answer_in_evidence": None}
             for n, (t, r) in enumerate(zip(tokens, recall, strict=True))]
 
 
 def test_equal_length_lies_on_the_line_between_two_sizes() -> None:
-    rows = [*rows_of("canopy", "f_theta", math.nan, [40, 60], [0.8, 0.8]), *rows_of("flat-leaf", "f_theta", 1, [30, 50], [0.5, 0.5]),
-            *rows_of("flat-leaf", "f_theta", 2, [50, 70], [0.7, 0.7]), *rows_of("whole", "", math.nan, [100, 100], [1.0, 1.0]),
-            *rows_of("none", "", math.nan, [0, 0], [0.0, 0.0]), *rows_of("flat-all", "f_theta", 1, [80, 80], [0.9, 0.9])]
+    rows = [*rows_of("canopy", "f_theta", math.nan, [40, 60], [0.8, 0.8]),
+            *rows_of("flat-leaf", "f_theta", 1, [30, 50], [0.5, 0.5]),
+            *rows_of("flat-leaf", "f_theta", 2, [50, 70], [0.7, 0.7]),
+            *rows_of("whole", "", math.nan, [100, 100], [1.0, 1.0]),
+            *rows_of("none", "", math.nan, [0, 0], [0.0, 0.0]),
+            *rows_of("flat-all", "f_theta", 1, [80, 80], [0.9, 0.9])]
     against = {r["compressor"]: r for r in compare_at_equal_tokens(rows, resamples=200, seed=3, confidence=0.95)}
-    assert against["flat-leaf"]["theirs"] == pytest.approx(0.6) and against["flat-leaf"]["difference"] == pytest.approx(0.2)
+    assert against["flat-leaf"]["theirs"] == pytest.approx(0.6) and against["flat-leaf"]["difference"] == pytest.approx(
+        0.2
+    )
     assert against["flat-leaf"]["low"] == pytest.approx(0.2) and against["flat-leaf"]["high"] == pytest.approx(0.2)
     assert (against["flat-leaf"]["tokens"], against["flat-leaf"]["questions"]) == (50.0, 2)
     # The shortest size is longer than the reference: between nothing and it.
@@ -105,14 +112,24 @@ def test_questions_without_gold_count_nowhere_and_intervals_hold_the_difference(
     draw = np.random.default_rng(5)
     recall = draw.random(40)
     undefined: list[float | None] = [None, *recall[1:].tolist()]
-    rows = [*rows_of("canopy", "f_theta", math.nan, [50] * 40, undefined), *rows_of("flat-leaf", "f_theta", 1, [50] * 40, [None, *(recall[1:] / 2).tolist()]),
-            *rows_of("whole", "", math.nan, [100] * 40, [None] + [1.0] * 39), *rows_of("none", "", math.nan, [0] * 40, [None] + [0.0] * 39)]
+    rows = [*rows_of("canopy", "f_theta", math.nan, [50] * 40, undefined),
+            *rows_of("flat-leaf", "f_theta", 1, [50] * 40, [None, *(recall[1:] / 2).tolist()]),
+            *rows_of("whole", "", math.nan, [100] * 40, [None] + [1.0] * 39),
+            *rows_of("none", "", math.nan, [0] * 40, [None] + [0.0] * 39)]
     (row,) = compare_at_equal_tokens(rows, resamples=500, seed=1, confidence=0.95)
-    assert row["questions"] == 39 and row["low"] < row["difference"] < row["high"] and row["difference"] == pytest.approx(recall[1:].mean() / 2)
+    assert (
+        row["questions"] == 39
+        and row["low"] < row["difference"] < row["high"]
+        and row["difference"] == pytest.approx(recall[1:].mean() / 2)
+    )
     table = summarise_points(rows, resamples=200, seed=1, confidence=0.95)
     assert [r["size"] for r in table] == [None, 1.0, None, None] and table[0]["answer_in_evidence"] is None
-    assert table[0]["gold_recall_low"] < table[0]["gold_recall"] < table[0]["gold_recall_high"] and table[0]["questions"] == 40
+    assert (
+        table[0]["gold_recall_low"] < table[0]["gold_recall"] < table[0]["gold_recall_high"]
+        and table[0]["questions"] == 40
+    )
 
 
 def test_a_benchmark_without_questions_has_no_rows() -> None:
-    assert compare_at_equal_tokens([], resamples=100, seed=1, confidence=0.9) == [] == summarise_points([], resamples=100, seed=1, confidence=0.9)
+    assert compare_at_equal_tokens([], resamples=100, seed=1,
+                                   confidence=0.9) == [] == summarise_points([], resamples=100, seed=1, confidence=0.9)

@@ -1,4 +1,4 @@
-"""Roles without a language model that look at the same evidence once: many systems show the same regions for the same question."""
+"""Roles without a language model that read the same evidence once: many systems show the same regions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from canopy.items import Question
 from canopy.llm.roles import Critic, Memory, Reader, Reply, Shown, Trace, Verdict
 
-REMEMBERED = "remembered"  # seconds of a trace that passed when the same evidence was read first
-_KEPT_COUNTS = 500_000
+REMEMBERED = "remembered"  # a trace's activity: the seconds that the first reading of the same evidence took
+_MAX_COUNTS = 500_000
 
 
-class RememberingReader:
-    """See `canopy.llm.roles.Reader`. What a reading took, and what it noted, is told again with its reply.
+class CachingReader:
+    """See `canopy.llm.roles.Reader`. A cached reply comes with the seconds and the notes of its first reading.
 
     A language model's replies are kept by its client instead, where they outlive the run.
     """
@@ -26,31 +26,31 @@ class RememberingReader:
     def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
         """The reply of the first time."""
         key = (question.id, tuple(evidence))
-        held = self._replies.get(key)
-        if held is None:
-            own, started = Trace(), time.perf_counter()
-            reply = self._reader.read(question, evidence, own)
-            self._replies[key] = held = (reply, own.notes, time.perf_counter() - started)
+        cached = self._replies.get(key)
+        if cached is None:
+            first, started = Trace(), time.perf_counter()
+            reply = self._reader.read(question, evidence, first)
+            self._replies[key] = cached = (reply, first.notes, time.perf_counter() - started)
         else:
-            trace.spend(REMEMBERED, held[2])
-        for what, times in held[1].items():
+            trace.spend(REMEMBERED, cached[2])
+        for what, times in cached[1].items():
             trace.note(what, times)
-        return held[0]
+        return cached[0]
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Length of each text; each is counted once."""
-        counts = {t: self._counts.get(t) for t in texts}  # this call's own: another thread may clear what is kept
+        counts = {t: self._counts.get(t) for t in texts}  # this call's own: another thread may clear the cache
         missing = [t for t, n in counts.items() if n is None]
         counts.update(zip(missing, self._reader.count_tokens(missing), strict=True))
-        if len(self._counts) + len(missing) > _KEPT_COUNTS:
+        if len(self._counts) + len(missing) > _MAX_COUNTS:
             self._counts.clear()
-        found = {t: n for t, n in counts.items() if n is not None}
-        self._counts.update(found)
-        return [found[t] for t in texts]
+        known = {t: n for t, n in counts.items() if n is not None}
+        self._counts.update(known)
+        return [known[t] for t in texts]
 
 
-class RememberingCritic:
-    """See `canopy.llm.roles.Critic`. A judgement with a memory of rounds before is made anew."""
+class CachingCritic:
+    """See `canopy.llm.roles.Critic`. A verdict that depends on a memory of earlier rounds is never cached."""
 
     def __init__(self, critic: Critic) -> None:
         self._critic = critic
@@ -61,10 +61,10 @@ class RememberingCritic:
         if memory is not None:
             return self._critic.judge(question, evidence, memory, trace)
         key = (question, tuple(evidence))
-        held = self._verdicts.get(key)
-        if held is None:
-            own = Trace()
-            self._verdicts[key] = held = (self._critic.judge(question, evidence, None, own), own.notes)
-        for what, times in held[1].items():
+        cached = self._verdicts.get(key)
+        if cached is None:
+            first = Trace()
+            self._verdicts[key] = cached = (self._critic.judge(question, evidence, None, first), first.notes)
+        for what, times in cached[1].items():
             trace.note(what, times)
-        return held[0]
+        return cached[0]
