@@ -60,10 +60,13 @@ def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: 
         if locked is None:
             continue
         known = latest_version(instance, spec.base, spec.partition)
-        same = known is not None and (known.data, known.code) == (data_version(locked.outs), code_version(spec, locked))
-        states = states or stale_states(definitions, instance)
-        if same and (reasons[name] or states[spec.base, spec.partition][0] == "FRESH"):
-            continue
+        if known is not None and known.data == data_version(locked.outs):
+            if any(path not in locked.paths for path in spec.code):
+                continue  # dvc.lock is of a version with other code deps: both tools call the stage stale
+            states = states or stale_states(definitions, instance)
+            unchanged = reasons[name] or states[spec.base, spec.partition][0] == "FRESH"
+            if known.code == code_version(spec, locked) and unchanged:
+                continue
         instance.report_runless_asset_event(dg.AssetMaterialization(
             spec.base, partition=spec.partition, description="reported from dvc.lock: a `dvc repro` outside Dagster made it",
             metadata=_metadata(workspace, spec, now[name], locked),

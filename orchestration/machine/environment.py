@@ -23,19 +23,18 @@ QUIET = {
 
 
 def physical_cores() -> int:
-    """Physical cores that this process may use (hyper-threads slow matrix products down)."""
+    """Physical cores that this process may use; hyper-threads slow matrix products down."""
+    import psutil
+
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    cores = set()
-    for folder in Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology"):
-        try:
-            cores.add(((folder / "physical_package_id").read_text(), (folder / "core_id").read_text()))
-        except OSError:
-            return usable
-    return max(1, min(usable, len(cores) or usable))
+    return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
 
 
 def cpu_quota(groups: Path = Path("/sys/fs/cgroup")) -> float:
-    """CPUs that the process's control group may use (a container's limit; version 2, else version 1); infinite where there is no limit."""
+    """CPUs that the process's control group may use (a container's limit); infinite if there is no limit.
+
+    Version 2 of control groups is looked at first, then version 1.
+    """
     for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         try:
             quota, period = " ".join((groups / f).read_text("utf-8") for f in files).split()
@@ -47,7 +46,7 @@ def cpu_quota(groups: Path = Path("/sys/fs/cgroup")) -> float:
 
 
 def thread_count() -> int:
-    """Threads that are worth having: more than the quota allows only wait for each other."""
+    """Threads to compute with: more than the quota allows only wait for each other."""
     return max(1, int(min(physical_cores(), cpu_quota())))
 
 
@@ -58,8 +57,9 @@ def prepare_environment() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", str(thread_count()))
     try:
         getpass.getuser()
-    except (KeyError, OSError):  # no entry in passwd (`docker run --user 1234`): DVC and others ask for a name all the same
+    except (KeyError, OSError):
+        # No entry in passwd (`docker run --user 1234`), but DVC and others ask for a name.
         os.environ["USER"] = f"uid{os.getuid()}"
-    if not sys.warnoptions:  # -W or PYTHONWARNINGS shows them; they are libraries' words to us, not to users
+    if not sys.warnoptions:  # warnings of libraries address developers; -W or PYTHONWARNINGS shows them
         warnings.simplefilter("ignore")
         os.environ.setdefault("PYTHONWARNINGS", "ignore")

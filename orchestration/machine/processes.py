@@ -1,4 +1,4 @@
-"""Processes: which one a run belongs to, what ends a program, and how what it started is stopped with it."""
+"""Processes: the identity of one, the signals that end a program, and the end of what it started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -17,34 +16,35 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def identity(process: int | None = None) -> str:
-    """``pid@start time`` of a process (this one unless said), empty where it is gone: a number alone is given to others later."""
-    process = os.getpid() if process is None else process
-    try:
-        state, *rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        return "" if state in "ZX" else f"{process}@{rest[18]}"
-    except (FileNotFoundError, ProcessLookupError):
-        if Path("/proc/self/stat").exists():
-            return ""
+    """``pid@start`` of a process, this one unless given; empty if it has ended.
+
+    A number alone is given to another process later. The start is in seconds since the machine's own start, so that a
+    clock that is set anew does not change it.
+    """
     import psutil
 
     try:
-        return f"{process}@{psutil.Process(process).create_time():.0f}"
+        running = psutil.Process(process)
+        if running.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return ""
+        booted = psutil.boot_time()
+        return f"{running.pid}@{running.create_time() - booted:.2f}"
     except psutil.Error:
         return ""
 
 
-def is_alive(named: str) -> bool:
-    """Whether the process that ``identity`` once named still runs."""
-    process = named.partition("@")[0]
-    return process.isdigit() and identity(int(process)) == named
+def is_alive(name: str) -> bool:
+    """Whether the process that ``identity`` once gave this name still runs."""
+    process = name.partition("@")[0]
+    return process.isdigit() and identity(int(process)) == name
 
 
 def end_like_ctrl_c() -> None:
-    """Let SIGTERM and a closed terminal (SIGHUP) do what Ctrl-C does at that moment; what is ignored (nohup) stays so."""
+    """Let SIGTERM and SIGHUP (a closed terminal) do what Ctrl-C does at that moment; an ignored signal (nohup) stays so."""
     def pass_on(number: int, frame: FrameType | None) -> None:
-        now: Any = signal.getsignal(signal.SIGINT)  # Dagster puts its own there while a stage runs
-        if callable(now):
-            now(signal.SIGINT, frame)
+        handler = signal.getsignal(signal.SIGINT)  # Dagster puts its own there while a stage runs
+        if callable(handler):
+            handler(signal.SIGINT, frame)
         else:
             raise KeyboardInterrupt
 
@@ -54,10 +54,10 @@ def end_like_ctrl_c() -> None:
 
 
 @contextmanager
-def held_signals() -> Iterator[list[int]]:
+def blocked_signals() -> Iterator[list[int]]:
     """Let no Ctrl-C, SIGTERM or SIGHUP break into the block; yields the list of those that came.
 
-    A handler of ours, not SIG_IGN, which programs started in the block would inherit.
+    They get a handler of ours. SIG_IGN would pass on to programs that the block starts.
     """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -76,7 +76,8 @@ def held_signals() -> Iterator[list[int]]:
 
 def start_group(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
     """Start a program that leads a process group of its own; its caller stops it with ``stop_groups``."""
-    with held_signals() as came:  # else one could break in between the start and the moment that the caller knows of it
+    # Otherwise a signal could come between the start and the moment that the caller knows of the process.
+    with blocked_signals() as came:
         process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.STDOUT, **options)
         if came:
             stop_groups([process])
@@ -85,11 +86,16 @@ def start_group(command: Sequence[str], **options: Any) -> subprocess.Popen[byte
     return process
 
 
-def stop_groups(processes: Sequence[subprocess.Popen[bytes]], kinds: Sequence[int] = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL),
-                seconds: float = 8.0) -> None:
-    """Stop each process with its children, kindly first; a second Ctrl-C meanwhile does not cut it short."""
-    with held_signals():
-        for kind in kinds:
+def stop_groups(processes: Sequence[subprocess.Popen[bytes]], seconds: float = 8.0) -> None:
+    """Stop each process with its children: SIGINT, then SIGTERM, then SIGKILL; another Ctrl-C does not cut it short.
+
+    Parameters
+    ----------
+    seconds : float
+        How long each signal may take.
+    """
+    with blocked_signals():
+        for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             alive = [p for p in processes if p.poll() is None]
             for p in alive:
                 os.killpg(p.pid, kind)

@@ -80,6 +80,16 @@ def test_dagster_history_can_be_lost(project: Project) -> None:
     assert set(project.view().reported) == EVERYTHING and project.rerun()[0] == {}
 
 
+def test_a_new_code_dep_makes_a_stage_stale_and_tells_of_no_run_outside_dagster(project: Project) -> None:
+    """As after an update: dvc.yaml lists other code than dvc.lock was written with."""
+    project.rerun()
+    project.write("code/more.py", "")
+    project.edit("dvc.yaml", "code/gold_spans.py]", "code/gold_spans.py, code/more.py]")
+    assert project.view().reported == ()
+    assert project.stale() == {"gold_spans@one", "gold_spans@two"}
+    assert set(project.rerun()[0]) == {"gold_spans@one", "gold_spans@two"} and project.stale() == set()
+
+
 def test_dvc_lock_can_be_lost(project: Project) -> None:
     project.rerun()
     (project.root / "dvc.lock").unlink()
