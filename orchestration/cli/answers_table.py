@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from canopy.answers.summary import Line
     from canopy.config import Config
+    from canopy.report.model import Kind
 
 _CORPORA: dict[str, str] = dict(CORPUS_SCOPES.items())
 _LABELS = {"answer_in_evidence": "answer kept", "gold_recall": "gold kept", "em": "EM", "f1": "F1"}
@@ -95,13 +96,16 @@ def _table(title: str, lines: Sequence[Line], primary: Sequence[str], *, wide: b
 
     several_readers = len({x.reader for x in lines}) > 1
     reference = next((x.reference for x in lines if x.reference), "")
-    measures = [(m, "percent") for m in (*(primary if wide else primary[:2]), "gold_recall", "answer_in_evidence")]
-    measures += [("tokens", "count"), *((("calls", "number"), ("rounds", "number")) if wide else ())]
+    shares = (*(primary if wide else primary[:2]), "gold_recall", "answer_in_evidence")
+    measures: list[tuple[str, Kind]] = [(m, "percent") for m in shares]
+    measures.append(("tokens", "count"))
+    if wide:
+        measures += [("calls", "number"), ("rounds", "number")]
 
     def joined(value: str, interval: str) -> str:
         return f"{value}{' ' if wide else chr(10)}{interval}".strip().replace(", ", ",\u00a0")
 
-    def cell(line: Line, measure: str, kind: str) -> str:
+    def cell(line: Line, measure: str, kind: Kind) -> str:
         with_interval = kind == "percent" and (wide or measure == primary[0])
         value = line.values[measure]
         return joined(show(value.estimate, kind), show_interval(value, kind) if with_interval else "")

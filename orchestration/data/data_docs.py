@@ -66,8 +66,8 @@ def write_docs(workspace: Path, stage: str, benchmark: str | None, suite: str, r
                 image.unlink()
         shutil.copyfile(_FOLDER / "data_docs.css", site / "canopy.css")
         index = render_page(
-            "data_docs.html", _FOLDER, heading=_heading(stage, benchmark), suite=suite, source=source, pages=_results(site, suite, rules),
-            rows=list(zip(rules, outcomes, strict=True)))
+            "data_docs.html", _FOLDER, heading=_heading(stage, benchmark), suite=suite, source=source,
+            pages=_results(site, suite, rules), rows=list(zip(rules, outcomes, strict=True)))
         (site / "index.html").write_text(index, "utf-8")
     return outcomes
 

@@ -1,4 +1,4 @@
-"""Great Expectations agrees with canopy's rules; its pages need no network; Dagster shows what failed, with the rows."""
+"""Great Expectations agrees with canopy's rules; its pages need no network; Dagster shows the rows that failed."""
 
 from __future__ import annotations
 
