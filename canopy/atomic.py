@@ -34,7 +34,7 @@ def _retire(target: Path) -> Path:
 
 
 def recover(target: Path) -> None:
-    """Clear what a killed swap or a killed build left beside ``target``; the last good output comes back if it had been moved.
+    """Clear what a killed swap or build left beside ``target``; the last good output comes back if it had been moved.
 
     The folder of a build that is still going on in another process is left alone.
     """
@@ -43,8 +43,8 @@ def recover(target: Path) -> None:
         os.rename(old, target)
     ours = re.compile(re.escape(f".{target.name}.") + r"(old|building-(\d+))")
     for leftover in target.parent.iterdir() if target.parent.is_dir() else ():
-        found = ours.fullmatch(leftover.name)
-        if found and not (found[2] and _alive(int(found[2]))):
+        match = ours.fullmatch(leftover.name)
+        if match and not (match[2] and _alive(int(match[2]))):
             shutil.rmtree(leftover, ignore_errors=True)
 
 

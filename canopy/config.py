@@ -20,8 +20,8 @@ CORPUS_SCOPES: dict[CorpusScope, str] = {
 class Select(Frozen):
     """Which of a benchmark's questions are trained and measured on; its items are all kept.
 
-    ``splits``, ``types``: as the benchmark names them; empty: all. ``keep``: every question, or those whose gold can be ``located`` inside its
-    items. ``limit``: at most so many of what is left, drawn by ``seed``; 0: no limit.
+    ``splits``, ``types``: as the benchmark names them; empty: all. ``keep``: every question, or those whose gold can
+    be ``located`` inside its items. ``limit``: at most so many of what is left, drawn by ``seed``; 0: no limit.
     """
 
     splits: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Select(Frozen):
 
 
 class Benchmark(Frozen):
-    """Where a benchmark's raw files are, which adapter (a module of ``canopy.benchmarks``) reads them, and which questions are used."""
+    """A benchmark: where its raw files are, its adapter (a module of ``canopy.benchmarks``), the questions to use."""
 
     adapter: str
     path: str
@@ -42,9 +42,11 @@ class Benchmark(Frozen):
 class Ingest(Frozen):
     """What happens to raw data.
 
-    ``max_quarantined_share``: the run stops when a larger share of records cannot be used, and those are at least ``min_quarantined`` or most of
-    all (of a few records, one or two are a large share but no sign of a broken release); 0: none may be bad. ``ocr``: read the words off images and video frames. ``pseudo_gold``: questions with answers but no annotated evidence get it where the answer occurs, marked as such;
-    ``pseudo_gold_limit``: unless that is in more items than so many.
+    ``max_quarantined_share``: the run stops when a larger share of records cannot be used, and those are at least
+    ``min_quarantined`` or most of all (of a few records, one or two are a large share but no sign of a broken
+    release); 0: none may be bad. ``ocr``: read the words off images and video frames. ``pseudo_gold``: questions with
+    answers but no annotated evidence get it where the answer occurs, marked as such; ``pseudo_gold_limit``: unless
+    that is in more items than so many.
     """
 
     max_quarantined_share: float = Field(0.05, ge=0, le=1)
@@ -55,7 +57,11 @@ class Ingest(Frozen):
 
 
 class Hierarchy(Frozen):
-    """``branching`` is B of the paper; ``segment_seconds`` the length of a video leaf; ``segmentation`` what its boundaries snap to."""
+    """The shape of an item's tree.
+
+    ``branching`` is B of the paper; ``segment_seconds`` the length of a video leaf; ``segmentation`` what its
+    boundaries snap to.
+    """
 
     branching: int = Field(2, ge=2, le=64)
     segment_seconds: float = Field(30.0, ge=1)
@@ -65,8 +71,8 @@ class Hierarchy(Frozen):
 class Split(Frozen):
     """Our own split, by connected component of questions and gold items, where a benchmark brings none.
 
-    ``near_duplicates``: the Jaccard similarity of word triples from which two questions or two gold items say the same and may not be on
-    both sides; 1: copies only, 0: not looked for.
+    ``near_duplicates``: the Jaccard similarity of word triples from which two questions or two gold items say the
+    same and may not be on both sides; 1: copies only, 0: not looked for.
     """
 
     test_share: float = Field(0.4, gt=0, lt=1)
@@ -76,17 +82,17 @@ class Split(Frozen):
 
 
 class Corpus(Frozen):
-    """What is folded in the corpus: items of equal content, and near-duplicates from this Jaccard similarity on (0: none)."""
+    """What the corpus folds: items of equal content, and near-duplicates from this Jaccard similarity on (0: none)."""
 
     fold_exact: bool = True
     near_duplicates: float = Field(0.9, ge=0, le=1)
 
 
 class Training(Frozen):
-    """LoRA training of f_theta with the preference loss (method.md; paper: r 8, alpha 16, dropout 0.05, lambda 20).
+    """LoRA training of f_theta with the preference loss (paper: r 8, alpha 16, dropout 0.05, lambda 20).
 
-    ``per_modality``: beside the one adapter for all modalities, train one for each (the system ``canopy-per-modality``; ``modality_ranks`` gives
-    some of them another rank).
+    ``per_modality``: beside the one adapter for all modalities, train one for each (the system
+    ``canopy-per-modality``; ``modality_ranks`` gives some of them another rank).
     """
 
     rank: int = Field(8, ge=1)
@@ -105,9 +111,11 @@ class Training(Frozen):
 
 
 class Store(Frozen):
-    """``shards``: files a variant of the node store is spread over, by item id. ``branchings``: further values of B whose nodes are encoded too.
+    """The node store.
 
-    Those become rows of the report, in which CANOPY refines trees of another B; everything else keeps ``hierarchy.branching``.
+    ``shards``: files that a variant is spread over, by item id. ``branchings``: further values of B whose nodes are
+    encoded too. Those become rows of the report, in which CANOPY refines trees of another B; everything else keeps
+    ``hierarchy.branching``.
     """
 
     shards: int = Field(8, ge=1, le=4096)
@@ -131,13 +139,15 @@ class Evaluation(Frozen):
 
 
 class Options(Frozen):
-    """Departures from the paper's loop, each off by default and each a row of its own (``canopy-<option>``) among the ablations.
+    """Departures from the paper's loop, each off by default and each a system of its own, ``canopy-<option>``.
 
-    ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a follow-up round
-    added a smaller share than this of all words kept (None: off). ``keep_margin``: keep an item whole where none of its kept regions beats the root by as
-    much (0: off). ``aggregate_all``: aggregate questions keep texts and videos whole too. ``flat_global``: all new items' leaves are one list, those that score
-    at least their parent stay. ``frame_density``: kept video regions get frames by their score, the same number in all. ``critic_memory``: the critic is told the
-    facts known and the gaps searched. ``order``: order of the evidence. ``faithfulness``: check the answer against the evidence.
+    ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a
+    follow-up round added a smaller share than this of all words kept (None: off). ``keep_margin``: keep an item whole
+    where none of its kept regions beats the root by as much (0: off). ``aggregate_all``: aggregate questions keep
+    texts and videos whole too. ``flat_global``: all new items' leaves are one list, those that score at least their
+    parent stay. ``frame_density``: kept video regions get frames by their score, the same number in all.
+    ``critic_memory``: the critic is told the facts known and the gaps searched. ``order``: order of the evidence.
+    ``faithfulness``: check the answer against the evidence.
     """
 
     rule: Literal["parent", "lookahead"] = "parent"
@@ -154,9 +164,12 @@ class Options(Frozen):
 
 
 class Language(Frozen):
-    """The OpenAI-compatible server: where params.yaml is silent, CANOPY_LLM_BASE_URL, CANOPY_LLM_MODEL and CANOPY_LLM_API_KEY say.
+    """The OpenAI-compatible server.
 
-    ``base_url`` empty: no server, the LLM-free roles run. ``tokenizer``: a folder with tokenizer.json, to count #Tok in the reader's own tokens.
+    What params.yaml leaves empty comes from CANOPY_LLM_BASE_URL, CANOPY_LLM_MODEL and CANOPY_LLM_API_KEY.
+
+    ``base_url`` empty: no server, the LLM-free roles run. ``tokenizer``: a folder with tokenizer.json, to count #Tok
+    in the reader's own tokens.
     """
 
     base_url: str = ""
@@ -172,10 +185,12 @@ class Language(Frozen):
 class Answers(Frozen):
     """The question-answering matrix: systems, corpus scopes, seeds, and the loop's k and R (paper: k 10, R 3).
 
-    ``systems`` empty: all that can run here. ``questions``: at most so many test questions of each benchmark, drawn by the seed (0: all).
-    ``evidence_tokens``: the reader's cap (paper: 16k; 64k for video benchmarks). ``models``: what baselines load, by key: a folder or a hub id.
-    ``budgets``: shares, above 0 and up to 1, that compressors are swept over. ``sweep_k``, ``sweep_rounds``: values of k and R that CANOPY and Vanilla RAG are swept over.
-    ``readers``: further servers whose models answer too, each written as ``language`` is; every system runs with each.
+    ``systems`` empty: all that can run here. ``questions``: at most so many test questions of each benchmark, drawn
+    by the seed (0: all). ``evidence_tokens``: the reader's cap (paper: 16k; 64k for video benchmarks). ``models``:
+    what baselines load, by key: a folder or a hub id. ``budgets``: shares, above 0 and up to 1, that compressors are
+    swept over. ``sweep_k``, ``sweep_rounds``: values of k and R that CANOPY and Vanilla RAG are swept over.
+    ``readers``: further servers whose models answer too, each written as ``language`` is; every system runs with
+    each.
     """
 
     systems: tuple[str, ...] = ()
@@ -229,19 +244,20 @@ def _resolve_folders(raw: Any, folder: Path) -> Any:
     """
     if not isinstance(raw, dict):
         return raw
-    found = {**raw, "encoder": _resolve(raw.get("encoder"), "model", folder), "language": _resolve(raw.get("language"), "tokenizer", folder)}
+    resolved = {**raw, "encoder": _resolve(raw.get("encoder"), "model", folder),
+                "language": _resolve(raw.get("language"), "tokenizer", folder)}
     answers = raw.get("answers")
     if isinstance(answers, dict) and isinstance(readers := answers.get("readers"), list):
-        found["answers"] = {**answers, "readers": [_resolve(r, "tokenizer", folder) for r in readers]}
-    return {k: v for k, v in found.items() if k in raw}
+        resolved["answers"] = {**answers, "readers": [_resolve(r, "tokenizer", folder) for r in readers]}
+    return {k: v for k, v in resolved.items() if k in raw}
 
 
 def _resolve(settings: Any, key: str, folder: Path) -> Any:
-    given = settings.get(key) if isinstance(settings, dict) else None
-    if not isinstance(given, str) or not given.strip():
+    name = settings.get(key) if isinstance(settings, dict) else None
+    if not isinstance(name, str) or not name.strip():
         return settings
     try:
-        place = folder / Path(given.strip()).expanduser()
+        place = folder / Path(name.strip()).expanduser()
     except RuntimeError:  # "~name", and nobody here is called that
         return settings
     return {**settings, key: str(place.resolve())} if place.is_dir() else settings
@@ -253,7 +269,7 @@ def load_config(path: Path) -> Config:
     Raises
     ------
     DataError
-        Where the file is missing, is not YAML, or a key is unknown or out of bounds; the message names the key.
+        If the file is missing, is not YAML, or a key is unknown or out of bounds; the message names the key.
     """
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -263,8 +279,8 @@ def load_config(path: Path) -> Config:
     except (yaml.YAMLError, UnicodeDecodeError) as e:
         raise DataError(f"{path}: not valid YAML: {' '.join(str(e).split())}") from None
     except ValidationError as e:
-        told = "; ".join(f"{'.'.join(map(str, x['loc'])) or 'file'}: {x['msg']}" for x in e.errors())
-        raise DataError(f"{path}: {told}") from None
+        errors = "; ".join(f"{'.'.join(map(str, x['loc'])) or 'file'}: {x['msg']}" for x in e.errors())
+        raise DataError(f"{path}: {errors}") from None
     except OSError as e:
         raise DataError(f"{path}: cannot be read: {e.strerror}") from None
     except (ValueError, RecursionError) as e:

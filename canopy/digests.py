@@ -24,7 +24,7 @@ def bytes_sha256(data: bytes) -> str:
 
 
 def text_key(text: str) -> bytes:
-    """SHA-256 of a text as 32 bytes, for keys and for orders that a seed decides; lone surrogates count as they stand."""
+    """SHA-256 of a text as 32 bytes, for keys and for seeded orders; lone surrogates count as they stand."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

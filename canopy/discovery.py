@@ -9,6 +9,6 @@ from types import ModuleType
 
 
 def modules_of(package: ModuleType) -> Iterator[ModuleType]:
-    """The modules of a package, imported, in the order of their names; folders that extend the package's ``__path__`` count too."""
+    """The modules of a package, imported, in the order of their names; every folder of its ``__path__`` counts."""
     for name in sorted(m.name for m in pkgutil.iter_modules(package.__path__) if not m.ispkg):
         yield importlib.import_module(f"{package.__name__}.{name}")

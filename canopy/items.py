@@ -55,7 +55,8 @@ class Item:
     screen : tuple of Cue
         Video items: text read off the frames, with the times it was seen at, sorted by start.
     cuts : tuple of float
-        Video items: seconds at which segments should rather end (shot changes or subtitle gaps), sorted; empty for fixed segments.
+        Video items: seconds at which segments should rather end (shot changes or subtitle gaps), sorted; empty for
+        fixed segments.
     """
 
     id: str
@@ -88,9 +89,10 @@ class Item:
 class Question:
     """A question, its accepted answers (aliases of one answer), and the split its benchmark gives it ("" where none).
 
-    ``details``: pairs of a name and a value that the benchmark's own rules need and no other field holds (TAT-QA's ``answer_type``, ``scale``,
-    ``derivation``), in the adapter's order; names are unique. Where ``answer_type`` is ``multi-span``, or ``list`` is
-    ``true`` (MultiModalQA), the answers are one answer together. Options of a multiple-choice question stand under their letters (``A``, ``B``).
+    ``details``: pairs of a name and a value that the benchmark's own rules need and no other field holds (TAT-QA's
+    ``answer_type``, ``scale``, ``derivation``), in the adapter's order; names are unique. Where ``answer_type`` is
+    ``multi-span``, or ``list`` is ``true`` (MultiModalQA), the answers are one answer together. Options of a
+    multiple-choice question stand under their letters (``A``, ``B``).
     """
 
     id: str
@@ -106,9 +108,9 @@ class Question:
 class Annotation:
     """Where the gold evidence of a question lies in one item, in the item's own unit.
 
-    ``pseudo``: found by locating the answer, not annotated by anyone. ``spans`` are half-open: characters of the text, row numbers of a table, seconds of a video; none for ``item``.
-    Annotations of one question that share a ``group`` are joint evidence; different groups are alternatives
-    (OTT-QA's weak labels), any one of which suffices.
+    ``pseudo``: found by locating the answer, not annotated by anyone. ``spans`` are half-open: characters of the
+    text, row numbers of a table, seconds of a video; none for ``item``. Annotations of one question that share a
+    ``group`` are joint evidence; different groups are alternatives (OTT-QA's weak labels), any one of which suffices.
     """
 
     question_id: str
@@ -123,8 +125,8 @@ class Annotation:
 class Evidence:
     """One kept region of one item: fragments ``[lo, hi)``, its score and depth in the item's hierarchy.
 
-    ``text``: what a compressor wrote in place of the region's words, empty where they stand as they are. ``times``: seconds of the frames to show
-    of a video region, where a system chose them; empty: evenly spaced.
+    ``text``: what a compressor wrote in place of the region's words, empty where they stand as they are. ``times``:
+    seconds of the frames to show of a video region, where a system chose them; empty: evenly spaced.
     """
 
     item_id: str
@@ -144,7 +146,8 @@ ITEM_SCHEMA = pa.schema([
     ("section", pa.string()), ("text", pa.string()), ("header", pa.list_(pa.string())),
     ("rows", pa.list_(pa.list_(pa.string()))), ("media", pa.string()), ("media_sha256", pa.string()),
     ("duration", pa.float64()), ("caption", pa.string()),
-    ("cues", _CUES), ("words", pa.string()), ("screen", _CUES), ("cuts", pa.list_(pa.float64())), ("source", pa.string()),
+    ("cues", _CUES), ("words", pa.string()), ("screen", _CUES), ("cuts", pa.list_(pa.float64())),
+    ("source", pa.string()),
 ])
 QUESTION_SCHEMA = pa.schema([
     ("id", pa.string()), ("benchmark", pa.string()), ("question", pa.string()), ("answers", pa.list_(pa.string())),
@@ -182,16 +185,17 @@ def write_annotations(path: Path, annotations: Iterable[Annotation]) -> pa.Table
 def item_from_row(row: dict[str, Any]) -> Item:
     """One Parquet row back into an Item."""
     cues = {k: tuple(Cue(c["start"], c["end"], c["text"]) for c in row[k] or ()) for k in ("cues", "screen")}
-    return Item(**{**row, **cues, "header": tuple(row["header"] or ()), "rows": tuple(tuple(r) for r in row["rows"] or ()),
+    return Item(**{**row, **cues, "header": tuple(row["header"] or ()),
+                   "rows": tuple(tuple(r) for r in row["rows"] or ()),
                    "cuts": tuple(row["cuts"] or ())})
 
 
 def read_items(path: Path, ids: Sequence[str] | None = None) -> list[Item]:
     """Read items, all or those with the given ids, in file order."""
-    wanted = None if ids is None else [("id", "in", list(ids))]
-    if wanted is not None and not ids:
+    filters = None if ids is None else [("id", "in", list(ids))]
+    if filters is not None and not ids:
         return []
-    return [item_from_row(r) for r in pq.read_table(path, schema=ITEM_SCHEMA, filters=wanted).to_pylist()]
+    return [item_from_row(r) for r in pq.read_table(path, schema=ITEM_SCHEMA, filters=filters).to_pylist()]
 
 
 def read_questions(path: Path) -> list[Question]:

@@ -24,7 +24,7 @@ class Paths:
         return self.root / config.benchmarks[benchmark].path
 
     def media(self, config: Config) -> dict[str, tuple[Path, Path]]:
-        """Benchmark -> the folders that its items' media paths count from: its raw files, and what its stage made itself."""
+        """Benchmark -> the folders that its items' media paths count from: its raw files, and its stage's output."""
         return {b: (self.raw(config, b), self.output("benchmark", b)) for b in config.benchmarks}
 
     def work(self, stage: str) -> Path:

@@ -1,4 +1,4 @@
-"""What all settings share, and the encoder's: each kind of encoder declares its own fields in a module of ``canopy.encoder.kinds``."""
+"""What all settings share, and the encoder's: each kind has its own fields (modules of ``canopy.encoder.kinds``)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class Frozen(BaseModel):
 class EncoderSettings(Frozen):
     """What the settings of every kind of encoder have.
 
-    ``mode``: encode nodes one by one (``separate``) or an item once (``one_pass``). ``overlap``: tokens that two windows of a long
-    input share; nothing is ever truncated. ``batch_tokens``: padded tokens of one forward pass. ``packages``: what the kind needs
-    installed besides the packages of every encoder. ``light``: small enough that each worker process loads its own.
+    ``mode``: encode nodes one by one (``separate``) or an item once (``one_pass``). ``overlap``: tokens that two
+    windows of a long input share; nothing is ever truncated. ``batch_tokens``: padded tokens of one forward pass.
+    ``packages``: what the kind needs installed besides the packages of every encoder. ``light``: small enough that
+    each worker process loads its own.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
@@ -77,7 +78,8 @@ def parse_encoder(raw: Mapping[str, Any], *, lenient: bool = False) -> EncoderSe
     Raises
     ------
     ValidationError
-        If the kind is unknown, a value is out of bounds, or a key belongs to another kind and is not at its default there.
+        If the kind is unknown, a value is out of bounds, or a key belongs to another kind and is not at its default
+        there.
     """
     kinds = encoder_kinds()
     kind = str(raw.get("kind", DEFAULT_KIND))
@@ -86,7 +88,8 @@ def parse_encoder(raw: Mapping[str, Any], *, lenient: bool = False) -> EncoderSe
     foreign = foreign_keys(raw)
     for key, other in foreign.items():
         if not lenient and raw[key] != kinds[other].Settings.model_fields[key].default:
-            raise _error(key, raw[key], f"a setting of kind {other}, and kind is {kind}: remove it, or set encoder.kind={other}")
+            raise _error(key, raw[key],
+                         f"a setting of kind {other}, and kind is {kind}: remove it, or set encoder.kind={other}")
     settings: EncoderSettings = kinds[kind].Settings.model_validate({k: v for k, v in raw.items() if k not in foreign})
     return settings
 

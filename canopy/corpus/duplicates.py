@@ -15,7 +15,7 @@ THRESHOLD = 0.9  # Jaccard similarity from which two texts are taken to say the 
 
 
 class Pair(NamedTuple):
-    """Two ids whose texts say the same, ``a`` the one that comes first in the input, and how alike they are (1: equal once normalised)."""
+    """Two ids whose texts say the same, ``a`` first in the input, and their similarity (1: equal once normalised)."""
 
     a: str
     b: str
@@ -25,8 +25,8 @@ class Pair(NamedTuple):
 def near_duplicates(texts: Mapping[str, str], threshold: float = THRESHOLD) -> list[Pair]:
     """Pairs that connect every text with the others that say the same, in the order of the input.
 
-    Copies (equal once normalised) are each paired with the first of them, and texts that other pairs connect already are not
-    compared again: thousands of copies of one paragraph give thousands of pairs, not millions.
+    Copies (equal once normalised) are each paired with the first of them, and texts that other pairs connect already
+    are not compared again: thousands of copies of one paragraph give thousands of pairs, not millions.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def near_duplicate_groups(texts: Mapping[str, str], threshold: float = THRESHOLD
 
 
 def comparable(item: Item) -> str:
-    """What of an item is compared: a text's words, a table's cells; of images and videos the digest of the file, so only copies match."""
+    """What of an item is compared: a text's words, a table's cells; a media file's digest, so only copies match."""
     if item.modality == "text":
         return item.text
     if item.modality == "table":

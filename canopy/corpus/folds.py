@@ -22,8 +22,8 @@ ITEMS, NEAR, FOLDED = "items.parquet", "near.parquet", "folded.parquet"
 class Fold:
     """An item that retrieval leaves out, and the representative that stands for it.
 
-    ``exact``: everything an encoder sees is equal. ``near``: it says the same; ``similarity`` is the Jaccard similarity of the
-    word triples (1.0: equal words, or the same media file).
+    ``exact``: everything an encoder sees is equal. ``near``: it says the same; ``similarity`` is the Jaccard
+    similarity of the word triples (1.0: equal words, or the same media file).
     """
 
     item_id: str

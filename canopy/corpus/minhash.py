@@ -1,6 +1,7 @@
-"""MinHash candidates for near-duplicates: word triples of a text, their exact similarity, and an index of MinHash bands.
+"""MinHash candidates for near-duplicates: word triples, their exact similarity, an index of MinHash bands.
 
-The MinHash and its index are those of the library datasketch (Broder 1997; Leskovec et al., Mining of Massive Datasets, chapter 3).
+The MinHash and its index are those of the library datasketch (Broder 1997; Leskovec et al., Mining of Massive
+Datasets, chapter 3).
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ _WORD = re.compile(r"\w+")
 
 
 def normalise(text: str) -> str:
-    """The words of a text, compatible forms and case folded, joined by single blanks: what two copies have in common."""
+    """The words of a text, compatible forms and case folded, joined by single blanks: equal for two copies."""
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def shingles(normal: str) -> np.ndarray:
-    """Numbers of the word triples of a normalised text, sorted and distinct (uint32); of a shorter text, of all its words together.
+    """Numbers of the word triples of a normalised text, sorted and distinct (uint32).
 
-    A text without words has none, and is a duplicate of nothing.
+    A text of fewer words gives the number of all its words together. One without words has none, and is a duplicate
+    of nothing.
     """
     words = normal.split()
     parts = [" ".join(words[i:i + _WIDTH]) for i in range(max(1, len(words) - _WIDTH + 1))] if words else []
@@ -43,7 +45,7 @@ def similarity(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def rows_a_band(threshold: float) -> int:
-    """The widest band of the MinHash index that misses a pair at the threshold with a chance under one in a thousand."""
+    """The widest MinHash band that misses a pair at the threshold with a chance under one in a thousand."""
     fitting = [r for r in range(1, _PERMUTATIONS + 1) if (1 - threshold**r) ** (_PERMUTATIONS // r) <= _MOST_MISSED]
     return max(fitting, default=1)
 

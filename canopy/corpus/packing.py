@@ -29,7 +29,8 @@ def pack_corpus(source: Path, target: Path, near: Path | None = None, exact: Map
     """
     schema = ITEM_SCHEMA.with_metadata({_EXACT: json.dumps(exact, sort_keys=True)}) if exact else ITEM_SCHEMA
     with pa.OSFile(str(target), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        for batch in (b for part in (source, near) if part for b in pq.ParquetFile(part).iter_batches(batch_size=_BATCH)):
+        for batch in (b for part in (source, near) if part
+                      for b in pq.ParquetFile(part).iter_batches(batch_size=_BATCH)):
             columns = [batch.column(n).cast(ITEM_SCHEMA.field(n).type) for n in ITEM_SCHEMA.names]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 

@@ -1,4 +1,4 @@
-"""The corpus: its items by id, made of their rows when somebody asks for them, and the representative of each folded item."""
+"""The corpus: its items by id, made of their rows on demand, and the representative of each folded item."""
 
 from __future__ import annotations
 

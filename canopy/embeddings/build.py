@@ -43,7 +43,7 @@ def node_request(item: Item, branching: int, segment_seconds: float) -> NodeRequ
     return NodeRequest(item, leaves, tree.lo, tree.hi)
 
 
-class _Held:
+class _Cache:
     """Vectors already computed: the shard of the last good store and of a killed build, by content key."""
 
     def __init__(self, folders: Sequence[Path], shard: int) -> None:
@@ -73,12 +73,13 @@ class _Held:
 
 
 def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEncoder, *, shards: int, branching: int,
-                segment_seconds: float, advance: Callable[[int], None] = lambda n: None, beside: Sequence[Path] = ()) -> BuildCounts:
+                segment_seconds: float,
+                advance: Callable[[int], None] = lambda n: None, beside: Sequence[Path] = ()) -> BuildCounts:
     """Build or bring up to date a node store.
 
-    Only nodes whose content key is not held are encoded; a shard whose items and keys did not change keeps its file (the
-    same inode). Finished shards of a killed build are found again in ``work``. The manifest is written last, then the whole
-    folder is swapped in.
+    Only nodes whose content key is not held are encoded; a shard whose items and keys did not change keeps its file
+    (the same inode). Finished shards of a killed build are found again in ``work``. The manifest is written last,
+    then the whole folder is swapped in.
 
     Parameters
     ----------
@@ -108,20 +109,24 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
                 counts.shards_kept += 1
                 advance(len(keys))
             else:
-                counts.encoded += _write_shard(out, work, [*([target] if sound else []), work, *(b for b in beside if _sound(b, number))], number, requests, keys, encoder, advance)
+                sources = [*([target] if sound else []), work, *(b for b in beside if _sound(b, number))]
+                counts.encoded += _write_shard(out, work, sources, number, requests, keys, encoder, advance)
                 counts.shards_written += 1
             row = 0
             for r in requests:
-                rows.append({"item_id": r.item.id, "shard": number, "row": row, "fragments": r.leaves.count, "nodes": len(r.lo)})
+                rows.append({"item_id": r.item.id, "shard": number, "row": row, "fragments": r.leaves.count,
+                             "nodes": len(r.lo)})
                 row += len(r.lo)
             counts.nodes += row
-            listed.append({"file": shard_name(number), "nodes": row, "items": len(members), "sha256": file_sha256(out / shard_name(number)),
+            listed.append({"file": shard_name(number), "nodes": row, "items": len(members),
+                           "sha256": file_sha256(out / shard_name(number)),
                            "keys_sha256": file_sha256(out / keys_name(number))})
         rows.sort(key=lambda r: r["item_id"])
         write_table(out / "items.parquet", rows, ROWS_SCHEMA)
         write_json(out / "manifest.json", {
-            "format": FORMAT, "encoder": encoder.name, "digest": encoder.digest, "mode": encoder.mode, "dimension": encoder.dimension,
-            "branching": branching, "segment_seconds": segment_seconds, "items": len(rows), "nodes": counts.nodes, "shards": listed})
+            "format": FORMAT, "encoder": encoder.name, "digest": encoder.digest, "mode": encoder.mode,
+            "dimension": encoder.dimension, "branching": branching, "segment_seconds": segment_seconds,
+            "items": len(rows), "nodes": counts.nodes, "shards": listed})
     shutil.rmtree(work, ignore_errors=True)
     return counts
 
@@ -130,16 +135,18 @@ def _sound(target: Path, number: int) -> bool:
     """Whether the last good store's shard is what its manifest says; a damaged one is never read from."""
     try:
         listed = json.loads((target / "manifest.json").read_bytes())["shards"][number]
-        return all(file_sha256(target / name) == listed[key] for name, key in ((shard_name(number), "sha256"), (keys_name(number), "keys_sha256")))
+        return all(file_sha256(target / name) == listed[key]
+                   for name, key in ((shard_name(number), "sha256"), (keys_name(number), "keys_sha256")))
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return False
 
 
-def _write_shard(out: Path, work: Path, held: Sequence[Path], number: int, requests: Sequence[NodeRequest], keys: np.ndarray,
+def _write_shard(out: Path, work: Path, sources: Sequence[Path], number: int, requests: Sequence[NodeRequest],
+                 keys: np.ndarray,
                  encoder: NodeEncoder, advance: Callable[[int], None], chunk: int = 256) -> int:
     """Write one shard's vectors and keys into ``work``, link them into ``out``; returns how many nodes were encoded."""
     vectors = np.zeros((len(keys), encoder.dimension), dtype=np.float16)
-    missing = _Held(held, number).fill(keys, vectors)
+    missing = _Cache(sources, number).fill(keys, vectors)
     owner = np.repeat(np.arange(len(requests)), [len(r.lo) for r in requests])
     first = np.cumsum([0, *[len(r.lo) for r in requests]])
     advance(len(keys) - len(missing))
@@ -152,10 +159,11 @@ def _write_shard(out: Path, work: Path, held: Sequence[Path], number: int, reque
             nodes = own - first[n]
             part.append(NodeRequest(r.item, r.leaves, r.lo[nodes], r.hi[nodes]))
             where.append(own)
-        for own, found in zip(where, encoder.encode_nodes(part), strict=True):
-            vectors[own] = found
+        for own, encoded in zip(where, encoder.encode_nodes(part), strict=True):
+            vectors[own] = encoded
             advance(len(own))
-    # Keys go first and come last: where a kill strikes between the two, there are no keys, and vectors without keys are not held.
+    # Keys go first and come last: if a kill strikes between the two, there are no keys, and vectors without keys
+    # are not held.
     (work / keys_name(number)).unlink(missing_ok=True)
     for name, array in ((shard_name(number), vectors), (keys_name(number), keys)):
         beside = work / f"{name}.building"

@@ -18,7 +18,8 @@ from canopy.hierarchy.tree import Tree, build_tree
 
 FORMAT = 1
 BRANCHING = "f_theta_branching_"  # and B: f_theta's nodes of hierarchies of another B
-ROWS_SCHEMA = pa.schema([("item_id", pa.string()), ("shard", pa.int32()), ("row", pa.int64()), ("fragments", pa.int32()), ("nodes", pa.int32())])
+ROWS_SCHEMA = pa.schema([("item_id", pa.string()), ("shard", pa.int32()), ("row", pa.int64()),
+                         ("fragments", pa.int32()), ("nodes", pa.int32())])
 
 
 def shard_name(number: int) -> str:
@@ -32,7 +33,7 @@ def keys_name(number: int) -> str:
 
 
 def score_nodes(vectors: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """s(q, v) of nodes for a unit query vector, float32, shape (nodes,); ``vectors`` are float16, shape (nodes, dimension)."""
+    """s(q, v) of nodes for a unit query vector, float32, shape (nodes,); ``vectors``: float16, (nodes, dimension)."""
     return vectors.astype(np.float32) @ np.asarray(query, dtype=np.float32)
 
 
@@ -57,7 +58,8 @@ class NodeStore:
         self.branching: int = manifest["branching"]
         rows = pq.read_table(path / "items.parquet", schema=ROWS_SCHEMA)
         self.item_ids: list[str] = rows["item_id"].to_pylist()
-        self._shard, self._row, self._fragments, self._nodes = (rows[c].to_numpy() for c in ("shard", "row", "fragments", "nodes"))
+        columns = (rows[c].to_numpy() for c in ("shard", "row", "fragments", "nodes"))
+        self._shard, self._row, self._fragments, self._nodes = columns
         self._where = {i: n for n, i in enumerate(self.item_ids)}
         self._open = lru_cache(maxsize=None)(self._load)
 
@@ -68,9 +70,9 @@ class NodeStore:
         Raises
         ------
         DataError
-            Where there is no finished store (the manifest is written last).
+            If there is no finished store (the manifest is written last).
         EncoderMismatch
-            Where ``digest`` is given and the store was made by another encoder.
+            If ``digest`` is given and the store was made by another encoder.
         """
         try:
             raw = (path / "manifest.json").read_bytes()
@@ -80,19 +82,23 @@ class NodeStore:
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise DataError(f"{path}: node store of another format; this version reads {FORMAT}; run `canopy run`")
         if digest is not None and manifest["digest"] != digest:
-            raise EncoderMismatch(f"{path}: made by encoder {manifest['digest'][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
+            raise EncoderMismatch(f"{path}: made by encoder {manifest['digest'][:12]}, opened with {digest[:12]}; "
+                                  "run `canopy run --stale`")
         try:
             return cls(path, manifest, bytes_sha256(raw))
         except (OSError, KeyError, TypeError, pa.ArrowException) as e:
-            raise DataError(f"{path}: the node store is damaged ({type(e).__name__}: {str(e)[:100]}); run `canopy run --force node_embeddings`") from None
+            raise DataError(f"{path}: the node store is damaged ({type(e).__name__}: {str(e)[:100]}); "
+                            "run `canopy run --force node_embeddings`") from None
 
     def _load(self, shard: int) -> np.ndarray:
         try:
             vectors = np.load(self.path / shard_name(shard), mmap_mode="r")
         except (OSError, ValueError, EOFError) as e:
-            raise DataError(f"{self.path / shard_name(shard)}: cannot be read ({e}); run `canopy run --force node_embeddings`") from None
+            raise DataError(f"{self.path / shard_name(shard)}: cannot be read ({e}); "
+                            "run `canopy run --force node_embeddings`") from None
         if vectors.shape != (self.manifest["shards"][shard]["nodes"], self.dimension):
-            raise DataError(f"{self.path / shard_name(shard)}: holds {vectors.shape}, not what its manifest says; run `canopy run --force node_embeddings`")
+            raise DataError(f"{self.path / shard_name(shard)}: holds {vectors.shape}, not what its manifest says; "
+                            "run `canopy run --force node_embeddings`")
         return vectors
 
     def __contains__(self, item_id: object) -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 MINILM_TARGETS = r".*(query|key|value|dense)"
 
 
-def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: float, targets: str = MINILM_TARGETS) -> Any:
+def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: float,
+                targets: str = MINILM_TARGETS) -> Any:
     """Put a fresh LoRA adapter on every matching linear layer; only the adapter's weights train.
 
     The initial weights draw from torch's global generator: seed it first for equal bytes.
@@ -33,9 +34,13 @@ def add_adapter(model: torch.nn.Module, *, rank: int, alpha: float, dropout: flo
 
 
 def save_adapter(model: Any, folder: Path, base: str = "all-MiniLM-L6-v2") -> None:
-    """Write adapter_model.safetensors and adapter_config.json; ``base`` is the name of the model it belongs on, never a path of this machine."""
+    """Write adapter_model.safetensors and adapter_config.json.
+
+    ``base`` is the name of the model that the adapter belongs on, never a path of this machine.
+    """
     model.peft_config["default"].base_model_name_or_path = base
-    # Embedding layers are frozen; asking PEFT to look for them would make it ask a hub for the base model's configuration.
+    # Embedding layers are frozen; asking PEFT to look for them would make it ask a hub for the base model's
+    # configuration.
     model.save_pretrained(folder, safe_serialization=True, save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)
 
@@ -46,9 +51,9 @@ def load_adapter(model: torch.nn.Module, folder: Path, merge: bool = True) -> An
     Raises
     ------
     DataError
-        Where there is no adapter.
+        If there is no adapter.
     EncoderMismatch
-        Where it belongs on another base model.
+        If it belongs on another base model.
     """
     prepare_torchvision()
     from peft import PeftModel
@@ -62,8 +67,10 @@ def load_adapter(model: torch.nn.Module, folder: Path, merge: bool = True) -> An
         try:
             adapted = PeftModel.from_pretrained(model, str(folder), local_files_only=True)
         except (ValueError, RuntimeError) as e:  # PEFT's words for layers that are not there, or of another size
-            raise EncoderMismatch(f"{folder}: this adapter does not fit the encoder it is loaded on ({' '.join(str(e).split())[:160]}); "
-                                  "set encoder.kind and encoder.model to what it was trained on, or run `canopy run` to train another") from None
+            reason = " ".join(str(e).split())[:160]
+            raise EncoderMismatch(f"{folder}: this adapter does not fit the encoder it is loaded on ({reason}); "
+                                  "set encoder.kind and encoder.model to what it was trained on, "
+                                  "or run `canopy run` to train another") from None
     return (adapted.merge_and_unload() if merge else adapted).eval().requires_grad_(False)
 
 

@@ -29,8 +29,8 @@ class NodeEncoder(Protocol):
     """An encoder of queries and nodes into one space.
 
     ``digest`` changes whenever the same input could get another vector: base weights, adapter, mode, window, pooling.
-    ``mode`` is ``one_pass`` (a node's vector depends on the whole item) or ``separate`` (on its own words and pictures only). ``notes``:
-    what a person should know of the encoding so far.
+    ``mode`` is ``one_pass`` (a node's vector depends on the whole item) or ``separate`` (on its own words and
+    pictures only). ``notes``: what a person should know of the encoding so far.
     """
 
     name: str
@@ -61,7 +61,8 @@ class NodeEncoder(Protocol):
 class TrainableEncoder(NodeEncoder, Protocol):
     """An encoder that an adapter can be trained on (`canopy.encoder.training`).
 
-    ``weights_sha256`` names the base weights; ``batch_tokens`` bounds one pass; ``device`` is where the model runs ("cpu" or "cuda").
+    ``weights_sha256`` names the base weights; ``batch_tokens`` bounds one pass; ``device`` is where the model runs
+    ("cpu" or "cuda").
     """
 
     weights_sha256: str
@@ -77,11 +78,16 @@ class TrainableEncoder(NodeEncoder, Protocol):
         ...
 
     def add_adapter(self, model: Any, *, rank: int, alpha: float, dropout: float) -> Any:
-        """Put a fresh LoRA adapter on the layers of this backbone that may train; draws from torch's global generator."""
+        """Put a fresh LoRA adapter on the backbone's layers that may train; draws from torch's global generator."""
         ...
 
     def node_vectors(self, model: Any, requests: Sequence[NodeRequest]) -> torch.Tensor:
-        """Unit vectors of all requests' nodes by the given model, float32 on the CPU, shape (sum of nodes, dimension), with gradients."""
+        """Unit vectors of all requests' nodes by the given model, with gradients.
+
+        Returns
+        -------
+        Tensor of float32, shape (sum of nodes, dimension), on the CPU
+        """
         ...
 
     def request_cost(self, request: NodeRequest) -> int:

@@ -11,14 +11,17 @@ from canopy.encoder.base import NodeEncoder, NodeRequest
 
 
 class ModalityEncoder:
-    """Nodes by the encoder of their item's modality, and by ``shared`` where a modality has none of its own (see `canopy.encoder.base.NodeEncoder`).
+    """Nodes by the encoder of their item's modality (see `canopy.encoder.base.NodeEncoder`).
+
+    Modalities without an encoder of their own have ``shared``.
 
     Parameters
     ----------
     shared : NodeEncoder
         f_theta with the one adapter of all modalities.
     own : mapping
-        Modality to f_theta with that modality's adapter; all of one base model, so that their spaces are compared with the same queries.
+        Modality to f_theta with that modality's adapter; all of one base model, so that their spaces are compared
+        with the same queries.
     """
 
     def __init__(self, shared: NodeEncoder, own: Mapping[str, NodeEncoder]) -> None:

@@ -1,4 +1,4 @@
-"""A model checkpoint on disk: where a path or hub id leads, whether it is what it should be, and a digest of everything in it that counts."""
+"""A model checkpoint on disk: where a path or hub id leads, whether it is whole, and the digest of its content."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from canopy.digests import file_sha256
 from canopy.errors import DataError, EncoderMismatch
 
 # What decides the vectors besides the weights: configuration, tokenizer, picture processing, chat template.
-_SETTINGS = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json",
-             "preprocessor_config.json", "video_preprocessor_config.json", "processor_config.json", "chat_template.json", "chat_template.jinja")
+_SETTINGS = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "added_tokens.json",
+             "special_tokens_map.json", "preprocessor_config.json", "video_preprocessor_config.json",
+             "processor_config.json", "chat_template.json", "chat_template.jinja")
 _LARGE = 64 * 1024 * 1024  # digests of smaller files are not worth remembering
 
 
 def find_checkpoint(model: str, revision: str = "", allow_download: bool = False) -> Path:
     """The folder of a checkpoint given as a folder or as a hub id.
 
-    A hub id is looked up in the hub's local cache; the network is asked only with ``allow_download``, even where HF_HUB_OFFLINE is set.
+    A hub id is looked up in the hub's local cache; the network is asked only with ``allow_download``, even where
+    HF_HUB_OFFLINE is set.
 
     Raises
     ------
     DataError
-        Where there is no such folder and no copy in the cache.
+        If there is no such folder and no copy in the cache.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -44,10 +46,14 @@ def find_checkpoint(model: str, revision: str = "", allow_download: bool = False
         return Path(snapshot_download(model, revision=revision or None, local_files_only=not allow_download,
                                       allow_patterns=["*.safetensors", "*.json", "*.txt", "*.jinja"]))
     except Exception as e:  # the hub's client raises a dozen kinds, from its own to those of the network
-        why = " ".join(str(e).split())[:160]
-        raise DataError(f"encoder.model: {model}: no such folder, and the hub cannot give it ({type(e).__name__}: {why})" if allow_download else
-                        f"encoder.model: {model}: no such folder, and the hub's local cache has no copy{f' of revision {revision}' if revision else ''}; name the "
-                        "folder you downloaded it to, or set encoder.allow_download=true to fetch it") from None
+        if allow_download:
+            reason = " ".join(str(e).split())[:160]
+            raise DataError(f"encoder.model: {model}: no such folder, and the hub cannot give it "
+                            f"({type(e).__name__}: {reason})") from None
+        pinned = f" of revision {revision}" if revision else ""
+        raise DataError(f"encoder.model: {model}: no such folder, and the hub's local cache has no copy{pinned}; "
+                        "name the folder you downloaded it to, "
+                        "or set encoder.allow_download=true to fetch it") from None
     finally:
         constants.HF_HUB_OFFLINE = offline
 
@@ -58,43 +64,53 @@ def read_settings(folder: Path, kind: str) -> dict[str, Any]:
     Raises
     ------
     EncoderMismatch
-        Where it is another kind of model.
+        If it is another kind of model.
     DataError
-        Where a file is missing or broken.
+        If a file is missing or broken.
     """
     path = folder / "config.json"
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
-        found = settings.get("model_type")
+        model_type = settings.get("model_type")
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file: {folder} is no checkpoint; encoder.model names the folder that holds config.json and *.safetensors") from None
+        raise DataError(f"{path}: no such file: {folder} is no checkpoint; "
+                        "encoder.model names the folder that holds config.json and *.safetensors") from None
     except (OSError, ValueError, AttributeError) as e:
         raise DataError(f"{path}: not a model's configuration ({str(e)[:100]}); download it again") from None
-    if found != kind:
-        raise EncoderMismatch(f"{path}: a model of type {found!r}, not {kind!r}; encoder.model must name a Qwen3-VL checkpoint")
+    if model_type != kind:
+        raise EncoderMismatch(f"{path}: a model of type {model_type!r}, not {kind!r}; "
+                              "encoder.model must name a Qwen3-VL checkpoint")
     weight_files(folder)
     return settings
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """A checkpoint's safetensors files, sorted; DataError where there are none, one of several is missing, or one is a pointer."""
-    found = sorted(folder.glob("*.safetensors"))
+    """A checkpoint's safetensors files, sorted.
+
+    Raises
+    ------
+    DataError
+        If there are none, one of several is missing, or one is a Git LFS pointer.
+    """
+    files = sorted(folder.glob("*.safetensors"))
     try:
         index = json.loads((folder / "model.safetensors.index.json").read_text(encoding="utf-8"))
-        wanted = sorted(set(index["weight_map"].values()))
+        listed = sorted(set(index["weight_map"].values()))
     except FileNotFoundError:
-        wanted = []
+        listed = []
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
-        raise DataError(f"{folder / 'model.safetensors.index.json'}: not readable ({str(e)[:100]}); download it again") from None
-    missing = [n for n in wanted if not (folder / n).is_file()]
-    if missing or not found:
-        raise DataError(f"{folder / (missing[0] if missing else 'model.safetensors')}: no such file; the download is not complete"
-                        + (": only safetensors are read, no pickles" if not missing and any(folder.glob("*.bin")) else ""))
-    for path in found:
+        raise DataError(f"{folder / 'model.safetensors.index.json'}: not readable ({str(e)[:100]}); "
+                        "download it again") from None
+    missing = [n for n in listed if not (folder / n).is_file()]
+    if missing or not files:
+        pickled = not missing and any(folder.glob("*.bin"))
+        raise DataError(f"{folder / (missing[0] if missing else 'model.safetensors')}: no such file; "
+                        f"the download is not complete{': only safetensors are read, no pickles' if pickled else ''}")
+    for path in files:
         with open(path, "rb") as f:
             if f.read(40).startswith(b"version https://git-lfs"):
                 raise DataError(f"{path}: a Git LFS pointer, not the weights; fetch them with `git lfs pull`")
-    return found
+    return files
 
 
 def checkpoint_digest(folder: Path) -> str:
@@ -109,28 +125,28 @@ def checkpoint_digest(folder: Path) -> str:
 
 
 def cache_folder() -> Path:
-    """Where what can be computed again is kept between runs: ``$XDG_CACHE_HOME/canopy`` or ``~/.cache/canopy``."""
+    """The folder of what can be computed again: ``$XDG_CACHE_HOME/canopy`` or ``~/.cache/canopy``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "canopy"
 
 
-_SEEN: dict[str, str] = {}
+_DIGESTS: dict[str, str] = {}
 
 
 def _remembered_sha256(path: Path) -> str:
     """SHA-256 of a file; of a large one it is remembered by full path, size and time of change."""
     state = path.stat()
     key = f"{path.resolve()}\x1f{state.st_size}\x1f{state.st_mtime_ns}"
-    if key in _SEEN:
-        return _SEEN[key]
+    if key in _DIGESTS:
+        return _DIGESTS[key]
     book, large = cache_folder() / "weights.json", state.st_size >= _LARGE
-    held: dict[str, str] = {}
+    noted: dict[str, str] = {}
     if large:
         with suppress(OSError, ValueError):
-            held = dict(json.loads(book.read_text(encoding="utf-8")))
-    if key not in held:
-        held[key] = file_sha256(path)
+            noted = dict(json.loads(book.read_text(encoding="utf-8")))
+    if key not in noted:
+        noted[key] = file_sha256(path)
         if large:
             with suppress(OSError):  # a read-only home costs the next run a minute, nothing else
-                write_json(book, held)
-    _SEEN[key] = held[key]
-    return held[key]
+                write_json(book, noted)
+    _DIGESTS[key] = noted[key]
+    return noted[key]

@@ -22,8 +22,9 @@ def load_encoder(settings: EncoderSettings, adapter: Path | None = None, mode: N
     mode : {"one_pass", "separate"}, optional
         How nodes are encoded, in place of what the settings say.
     media : mapping, optional
-        Benchmark -> folder (or folders, tried in order) that its items' media paths count from, for encoders that look at pixels.
-        Items without a file there are encoded by their words.
+        Benchmark -> folder (or folders, tried in order) that its items' media paths count from, for encoders that
+        look at pixels. Items without a file there are encoded by their words.
     """
-    encoder: TrainableEncoder = import_module(f"canopy.encoder.kinds.{settings.kind}").load(settings, adapter, mode, media or {})
+    kind = import_module(f"canopy.encoder.kinds.{settings.kind}")
+    encoder: TrainableEncoder = kind.load(settings, adapter, mode, media or {})
     return encoder

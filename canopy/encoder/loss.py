@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def preference_pairs(instance: Mapping[str, Any]) -> list[tuple[int, int]]:
     """The preferences of one instance as pairs of nodes (a, b): a must score above b.
 
-    At a fully gold node v: v over each child. Elsewhere: gold-overlapping children over v, v over the other children, and
-    gold-overlapping children over the others.
+    At a fully gold node v: v over each child. Elsewhere: gold-overlapping children over v, v over the other children,
+    and gold-overlapping children over the others.
     """
     v, kids = instance["node"], list(instance["child_nodes"])
     if instance["fully_gold"]:

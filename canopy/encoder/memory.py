@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def run_halving(batch: Sequence[int], run: Callable[[Sequence[int]], torch.Tensor], note: Callable[[str], None]) -> torch.Tensor:
+def run_halving(batch: Sequence[int], run: Callable[[Sequence[int]], torch.Tensor],
+                note: Callable[[str], None]) -> torch.Tensor:
     """``run`` over a batch; where memory runs out, over its halves, and theirs.
 
     Raises
     ------
     DeviceError
-        Where a single sequence does not fit.
+        If a single sequence does not fit.
     """
     import torch
 
@@ -29,8 +30,10 @@ def run_halving(batch: Sequence[int], run: Callable[[Sequence[int]], torch.Tenso
         pass  # the rest comes after the handler, whose traceback holds the tensors that are to be freed
     free_memory()
     if len(batch) == 1:
-        raise DeviceError("one input alone does not fit into the device's memory: lower encoder.max_tokens, encoder.max_pixels and encoder.video_pixels")
-    note(f"a batch of {len(batch)} inputs ran out of memory and was halved: lower encoder.batch_tokens to save the time")
+        raise DeviceError("one input alone does not fit into the device's memory: "
+                          "lower encoder.max_tokens, encoder.max_pixels and encoder.video_pixels")
+    note(f"a batch of {len(batch)} inputs ran out of memory and was halved: "
+         "lower encoder.batch_tokens to save the time")
     half = len(batch) // 2
     return torch.cat([run_halving(part, run, note) for part in (batch[:half], batch[half:])])
 
@@ -71,12 +74,12 @@ class Accumulation(Generic[T]):
         Raises
         ------
         DeviceError
-            Where what cannot be cut does not fit.
+            If what cannot be cut does not fit.
         """
         import torch
 
         before = [None if p.grad is None else p.grad.clone() for p in self._parameters]
-        dice = torch.get_rng_state(), torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
+        random_state = torch.get_rng_state(), torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
         try:
             part = self._losses(run).sum() / count
             part.backward()
@@ -86,13 +89,15 @@ class Accumulation(Generic[T]):
         # A backward pass that broke off has added part of its gradient, and dropout has drawn: both go back.
         for p, grad in zip(self._parameters, before, strict=True):
             p.grad = grad
-        torch.set_rng_state(dice[0])
-        if dice[1] is not None:
-            torch.cuda.set_rng_state(dice[1])
+        torch.set_rng_state(random_state[0])
+        if random_state[1] is not None:
+            torch.cuda.set_rng_state(random_state[1])
         free_memory()
         halves = self._halve(run)
         if not halves:
-            raise DeviceError("training: one node and its children do not fit into the device's memory: lower encoder.max_tokens, encoder.max_pixels "
-                              "and encoder.video_pixels, or take a larger device")
-        self._note(f"a training run of {len(run)} questions ran out of memory and was halved: lower encoder.batch_tokens to save the time")
+            raise DeviceError("training: one node and its children do not fit into the device's memory: "
+                              "lower encoder.max_tokens, encoder.max_pixels and encoder.video_pixels, "
+                              "or take a larger device")
+        self._note(f"a training run of {len(run)} questions ran out of memory and was halved: "
+                   "lower encoder.batch_tokens to save the time")
         return sum(self.add(half, count) for half in halves)

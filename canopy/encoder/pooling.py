@@ -28,8 +28,8 @@ def sum_by_fragment(states: torch.Tensor, slots: torch.Tensor, count: int) -> to
 def pool_nodes(sums: torch.Tensor, first: torch.Tensor, last: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
     """Unit vectors of nodes that are runs of fragment slots.
 
-    The mean over a node's tokens and its item's context tokens, divided by its norm; the token count cancels, so sums do.
-    Under overlapping windows each token was counted once, in the window that owns it: pooling is token-weighted.
+    The mean over a node's tokens and its item's context tokens, divided by its norm; the token count cancels, so sums
+    do. Under overlapping windows each token was counted once, in the window that owns it: pooling is token-weighted.
 
     Parameters
     ----------

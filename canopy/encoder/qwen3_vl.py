@@ -1,4 +1,4 @@
-"""Qwen3-VL-Embedding as a node encoder: the paper's profile. Texts and tables as words, images as pixels, videos as frames and subtitles."""
+"""Qwen3-VL-Embedding as a node encoder, the paper's: words, images as pixels, videos as frames and subtitles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
     Raises
     ------
     DeviceError
-        Where a GPU is asked for and torch can use none.
+        If a GPU is asked for and torch can use none.
     """
     import torch
 
@@ -56,11 +56,12 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
 
 
 class Qwen3VLEncoder:
-    """Queries by the frozen f0; nodes by f0 or, with a LoRA adapter, by f_theta (see `canopy.encoder.base.TrainableEncoder`).
+    """Queries by the frozen f0; nodes by f0 or, with a LoRA adapter, by f_theta (a `TrainableEncoder`).
 
-    Every node is encoded on its own (mode ``separate``): its vector is the last token's last state, scaled to unit length. A node of more than
-    ``max_tokens`` tokens is encoded in overlapping windows, whose unit vectors are averaged by the tokens each stands for.
-    Weights are read when the first vector is asked for; the digest needs the files alone.
+    Every node is encoded on its own (mode ``separate``): its vector is the last token's last state, scaled to unit
+    length. A node of more than ``max_tokens`` tokens is encoded in overlapping windows, whose unit vectors are
+    averaged by the tokens each stands for. Weights are read when the first vector is asked for; the digest needs the
+    files alone.
 
     Parameters
     ----------
@@ -69,15 +70,15 @@ class Qwen3VLEncoder:
     adapter : Path or None
         Folder with a PEFT adapter; None is f0.
     media : mapping, optional
-        Benchmark -> folder (or folders, tried in order) that its items' media paths count from. Items of other benchmarks, and items whose file
-        is not there, are encoded by their words.
+        Benchmark -> folder (or folders, tried in order) that its items' media paths count from. Items of other
+        benchmarks, and items whose file is not there, are encoded by their words.
 
     Raises
     ------
     DataError, EncoderMismatch
-        Where the checkpoint is missing, incomplete, or another model's.
+        If the checkpoint is missing, incomplete, or another model's.
     DeviceError
-        Where the device is not there.
+        If the device is not there.
     """
 
     mode = "separate"
@@ -90,7 +91,8 @@ class Qwen3VLEncoder:
         try:
             self.dimension = int(settings["text_config"]["hidden_size"])
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"{self.folder / 'config.json'}: states no text_config.hidden_size; download it again") from None
+            raise DataError(f"{self.folder / 'config.json'}: states no text_config.hidden_size; "
+                            "download it again") from None
         # A hub id's last part is the model's name; the cache's folders are named by revision.
         self.name = Path(config.model).name
         self.device, self.dtype = choose_device(config.device, config.dtype)
@@ -101,8 +103,8 @@ class Qwen3VLEncoder:
 
             adapted = adapter_digest(adapter)
         self._media: Folders = media or {}
-        seen = ["qwen3_vl", _FORMAT, self.weights_sha256, adapted, self.dtype, config.instruction, config.max_tokens, config.overlap,
-                config.max_pixels, config.video_pixels, FRAME_PIXELS]
+        seen = ["qwen3_vl", _FORMAT, self.weights_sha256, adapted, self.dtype, config.instruction, config.max_tokens,
+                config.overlap, config.max_pixels, config.video_pixels, FRAME_PIXELS]
         # Nodes do not depend on what queries are told: another query instruction encodes no node anew.
         self._node_digest = text_sha256(json.dumps(seen))
         self.digest = text_sha256(json.dumps([self._node_digest, config.query_instruction]))
@@ -113,12 +115,14 @@ class Qwen3VLEncoder:
     def inputs(self) -> Inputs:
         """The checkpoint's tokenizer and picture processors."""
         c = self.config
-        made = Inputs(self.folder, instruction=c.instruction, query_instruction=c.query_instruction, max_tokens=c.max_tokens, overlap=c.overlap,
-                      max_pixels=c.max_pixels, video_pixels=c.video_pixels)
-        if made.step != self.step:
-            raise DataError(f"{self.folder}: its picture processor works in steps of {made.step} pixels, its model in {self.step}: files of two checkpoints")
-        made.notes = self._notes
-        return made
+        inputs = Inputs(self.folder, instruction=c.instruction, query_instruction=c.query_instruction,
+                        max_tokens=c.max_tokens, overlap=c.overlap, max_pixels=c.max_pixels,
+                        video_pixels=c.video_pixels)
+        if inputs.step != self.step:
+            raise DataError(f"{self.folder}: its picture processor works in steps of {inputs.step} pixels, "
+                            f"its model in {self.step}: files of two checkpoints")
+        inputs.notes = self._notes
+        return inputs
 
     @cached_property
     def f0(self) -> Any:
@@ -132,8 +136,10 @@ class Qwen3VLEncoder:
             return self.f0
         from canopy.encoder.adapter import load_adapter
 
-        # In bf16 a merged weight has 8 bits: most of what the adapter adds would be rounded away, so there it stays beside the weights.
-        return load_adapter(load_backbone(self.folder, self._torch_dtype, self.device), self._adapter, merge=self.dtype == "fp32")
+        # In bf16 a merged weight has 8 bits: most of what the adapter adds would be rounded away, so there it stays
+        # beside the weights.
+        return load_adapter(load_backbone(self.folder, self._torch_dtype, self.device), self._adapter,
+                            merge=self.dtype == "fp32")
 
     @property
     def _torch_dtype(self) -> torch.dtype:
@@ -143,14 +149,15 @@ class Qwen3VLEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know of the encoding so far, each said once: media that could not be read, batches that were halved."""
+        """What a person should know of the encoding so far, once each: unreadable media, halved batches."""
         return list(dict.fromkeys(self._notes))
 
     def settings(self) -> dict[str, Any]:
         """What training.json and the registry state of how vectors are made."""
         c = self.config
-        return {"pooling": self.pooling, "dtype": self.dtype, "instruction": c.instruction, "query_instruction": c.query_instruction,
-                "max_tokens": c.max_tokens, "overlap": c.overlap, "max_pixels": c.max_pixels, "video_pixels": c.video_pixels}
+        return {"pooling": self.pooling, "dtype": self.dtype, "instruction": c.instruction,
+                "query_instruction": c.query_instruction, "max_tokens": c.max_tokens, "overlap": c.overlap,
+                "max_pixels": c.max_pixels, "video_pixels": c.video_pixels}
 
     def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Questions to unit vectors by f0, float32, shape (len(texts), dimension)."""
@@ -158,7 +165,8 @@ class Qwen3VLEncoder:
 
         distinct = {t: n for n, t in enumerate(dict.fromkeys(t.strip() for t in texts))}
         with torch.inference_mode():
-            vectors = self._vectors(self.f0, self.inputs.plan([Content(t, "", t) for t in distinct], query=True), len(distinct)).numpy()
+            units = self.inputs.plan([Content(t, "", t) for t in distinct], query=True)
+            vectors = self._vectors(self.f0, units, len(distinct)).numpy()
         return vectors[[distinct[t.strip()] for t in texts]]
 
     def encode_nodes(self, requests: Sequence[NodeRequest]) -> list[np.ndarray]:
@@ -169,10 +177,13 @@ class Qwen3VLEncoder:
         # Each video by itself: its nodes share frames, which are decoded once as long as they come together.
         videos = [[n] for n, r in enumerate(requests) if r.item.modality == "video"]
         for part in ([n for n, r in enumerate(requests) if r.item.modality != "video"], *videos):
+            if not part:
+                continue
             with torch.inference_mode():
-                vectors = self.node_vectors(self.node_model, [requests[n] for n in part]).numpy() if part else None
-            for n, found in zip(part, np.split(vectors, np.cumsum([len(requests[n].lo) for n in part])[:-1]) if part else [], strict=True):
-                out[n] = found
+                vectors = self.node_vectors(self.node_model, [requests[n] for n in part]).numpy()
+            ends = np.cumsum([len(requests[n].lo) for n in part])
+            for n, own in zip(part, np.split(vectors, ends[:-1]), strict=True):
+                out[n] = own
         return out
 
     def node_keys(self, request: NodeRequest) -> np.ndarray:
@@ -218,7 +229,8 @@ class Qwen3VLEncoder:
         return self._costs[key]
 
     def _contents(self, request: NodeRequest) -> list[Content]:
-        return [node_content(request, int(a), int(b), self._media, self.config.video_pixels, self.config.max_pixels, self.step, self._notes)
+        return [node_content(request, int(a), int(b), self._media, self.config.video_pixels, self.config.max_pixels,
+                             self.step, self._notes)
                 for a, b in zip(request.lo, request.hi, strict=True)]
 
     @cached_property
@@ -228,7 +240,8 @@ class Qwen3VLEncoder:
             vision = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))["vision_config"]
             return int(vision["patch_size"]) * int(vision["spatial_merge_size"])
         except (KeyError, TypeError, ValueError) as e:
-            raise DataError(f"{self.folder / 'config.json'}: states no vision_config ({e}); download it again") from None
+            raise DataError(f"{self.folder / 'config.json'}: states no vision_config ({e}); "
+                            "download it again") from None
 
     def _vectors(self, model: Any, units: Sequence[Unit], count: int) -> torch.Tensor:
         """One unit vector a slot: of its only unit, or of the token-weighted mean of its windows'."""

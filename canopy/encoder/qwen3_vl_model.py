@@ -1,6 +1,7 @@
 """The Qwen3-VL backbone as an embedder: loading, LoRA's targets, left-padded batches, last-token pooling.
 
-Needs numpy, torch, transformers and peft alone, so that ``bench/gpu_check.py`` measures this very code on a machine without the rest.
+Needs numpy, torch, transformers and peft alone, so that ``bench/gpu_check.py`` measures this very code on a machine
+without the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from canopy.errors import DataError
 if TYPE_CHECKING:
     import torch
 
-# The language backbone's linear layers and nothing of the visual tower (paper, section 3.3: "LoRA on the language backbone only").
+# The language backbone's linear layers and nothing of the visual tower (paper, section 3.3: "LoRA on the language
+# backbone only").
 LANGUAGE_TARGETS = r"language_model\.layers\.\d+\.(self_attn\.(q|k|v|o)_proj|mlp\.(gate|up|down)_proj)"
 IMAGE, VIDEO = 1, 2  # what the backbone calls a token's modality; 0 is text
 
@@ -30,8 +32,8 @@ class Sequence3D:
 
     ids : ndarray of int64, shape (tokens,); placeholders of pictures included.
     kinds : ndarray of int64, shape (tokens,): 0 text, 1 image, 2 video.
-    images, videos : pairs of patches, float32 of shape (patches, values), and grid (frames, height, width) in patches, in the order in
-        which their placeholders come.
+    images, videos : pairs of patches, float32 of shape (patches, values), and grid (frames, height, width) in patches,
+        in the order of their placeholders.
     """
 
     ids: np.ndarray
@@ -46,29 +48,32 @@ def load_backbone(folder: Path, dtype: torch.dtype, device: str) -> Any:
     Raises
     ------
     DataError
-        Where the files cannot be read, or weights of the model are missing from them.
+        If the files cannot be read, or weights of the model are missing from them.
     """
     prepare_torchvision()
     import torch
     from transformers import Qwen3VLModel
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        model, found = Qwen3VLModel.from_pretrained(folder, dtype=dtype, local_files_only=True, output_loading_info=True, attn_implementation="sdpa")
+        model, report = Qwen3VLModel.from_pretrained(folder, dtype=dtype, local_files_only=True,
+                                                     output_loading_info=True, attn_implementation="sdpa")
     except torch.OutOfMemoryError:
         raise
     except Exception as e:  # transformers, safetensors and json raise what they like about a broken file
-        raise DataError(f"{folder}: not a Qwen3-VL checkpoint that can be loaded ({type(e).__name__}: {' '.join(str(e).split())[:160]}); "
+        reason = f"{type(e).__name__}: {' '.join(str(e).split())[:160]}"
+        raise DataError(f"{folder}: not a Qwen3-VL checkpoint that can be loaded ({reason}); "
                         "download it again") from None
     finally:
-        if shown:
+        if bars:
             logging.enable_progress_bar()
-    missing = [*found["missing_keys"], *(k for k, *_ in found.get("mismatched_keys", ()))]
+    missing = [*report["missing_keys"], *(k for k, *_ in report.get("mismatched_keys", ()))]
     if missing:
-        raise DataError(f"{folder}: {len(missing)} weights of the model are missing, the first {sorted(map(str, missing))[0]}: not a whole Qwen3-VL "
-                        "checkpoint; download it again")
+        first = min(map(str, missing))
+        raise DataError(f"{folder}: {len(missing)} weights of the model are missing, the first {first}: "
+                        "not a whole Qwen3-VL checkpoint; download it again")
     return model.to(device).eval().requires_grad_(False)
 
 
@@ -95,19 +100,22 @@ def collate(batch: Sequence[Sequence3D], pad: int) -> dict[str, torch.Tensor]:
     else:
         # Positions count from each text's own first token: padding then changes not even the rotary angles.
         out["position_ids"] = torch.from_numpy((mask.cumsum(1) - 1).clip(min=0))[None].repeat(3, 1, 1)
-    for name, grid, found in (("pixel_values", "image_grid_thw", images), ("pixel_values_videos", "video_grid_thw", videos)):
-        if found:
-            out[name], out[grid] = torch.cat([v for v, _ in found]), torch.cat([g for _, g in found])
+    for name, grid, pairs in (("pixel_values", "image_grid_thw", images),
+                              ("pixel_values_videos", "video_grid_thw", videos)):
+        if pairs:
+            out[name], out[grid] = torch.cat([v for v, _ in pairs]), torch.cat([g for _, g in pairs])
     return out
 
 
-def last_token_vectors(model: Any, inputs: dict[str, torch.Tensor], autocast: AbstractContextManager[Any]) -> torch.Tensor:
+def last_token_vectors(model: Any, inputs: dict[str, torch.Tensor],
+                       autocast: AbstractContextManager[Any]) -> torch.Tensor:
     """Unit vectors from the last token's state of the last layer.
 
     Returns
     -------
     Tensor of float32, shape (rows, dimension), on the CPU
-        With gradients where they are on: scores and losses are computed there in full precision whatever the model runs in.
+        With gradients where they are on: scores and losses are computed there in full precision whatever the model
+        runs in.
     """
     import torch
 
@@ -118,7 +126,7 @@ def last_token_vectors(model: Any, inputs: dict[str, torch.Tensor], autocast: Ab
 
 
 def batch_lengths(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Numbers of sequences in batches of similar length whose padded size stays within ``budget`` tokens (or one sequence)."""
+    """Numbers of sequences in batches of similar length, padded to at most ``budget`` tokens (or one sequence)."""
     batches: list[list[int]] = []
     for n in sorted(range(len(lengths)), key=lambda n: (lengths[n], n)):
         if batches and lengths[n] * (len(batches[-1]) + 1) <= budget:

@@ -12,11 +12,12 @@ from canopy.settings import EncoderSettings, NodeMode
 class Qwen3VLSettings(EncoderSettings):
     """Settings of Qwen3-VL-Embedding.
 
-    ``model``: a checkpoint's folder (relative ones count from params.yaml), or a hub id, which is looked up in the hub's local cache,
-    and fetched only with ``allow_download``; ``revision`` pins a hub id. ``instruction`` and ``query_instruction``: the system
-    message over nodes and over questions. ``device`` and ``dtype``: ``auto`` is a GPU in bf16 if there is one, otherwise the CPU in
-    fp32; vectors of the two differ, so name the dtype if machines of both kinds share a store. ``max_tokens``: tokens of one window.
-    ``max_pixels`` of an image, ``video_pixels`` of all frames of a video node together: larger ones are scaled down.
+    ``model``: a checkpoint's folder (relative ones count from params.yaml), or a hub id, which is looked up in the
+    hub's local cache, and fetched only with ``allow_download``; ``revision`` pins a hub id. ``instruction`` and
+    ``query_instruction``: the system message over nodes and over questions. ``device`` and ``dtype``: ``auto`` is a
+    GPU in bf16 if there is one, otherwise the CPU in fp32; vectors of the two differ, so name the dtype if machines
+    of both kinds share a store. ``max_tokens``: tokens of one window. ``max_pixels`` of an image, ``video_pixels`` of
+    all frames of a video node together: larger ones are scaled down.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("av", "pillow", "torchvision")
@@ -42,8 +43,8 @@ class Qwen3VLSettings(EncoderSettings):
     @classmethod
     def _is_separate(cls, mode: NodeMode) -> NodeMode:
         if mode != "separate":
-            raise ValueError("kind qwen3_vl encodes every node on its own, as the paper does: set encoder.mode=separate "
-                             "(one_pass is minilm's)")
+            raise ValueError("kind qwen3_vl encodes every node on its own, as the paper does: "
+                             "set encoder.mode=separate (one_pass is minilm's)")
         return mode
 
     @model_validator(mode="after")

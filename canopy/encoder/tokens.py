@@ -42,7 +42,8 @@ def tokenize_pieces(tokenizer: Any, sequences: Sequence[Sequence[Piece]]) -> lis
         starts = np.array([o[0] for o in coded.offsets], dtype=np.int64)
         which = np.searchsorted(ends, starts, side="right").clip(max=len(pieces) - 1) if pieces else starts
         labels = np.array([p.fragment for p in pieces], dtype=np.int32)
-        out.append(TokenSequence(np.array(coded.ids, dtype=np.int32), labels[which] if len(starts) else np.zeros(0, np.int32)))
+        fragments = labels[which] if len(starts) else np.zeros(0, np.int32)
+        out.append(TokenSequence(np.array(coded.ids, dtype=np.int32), fragments))
     return out
 
 

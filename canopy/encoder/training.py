@@ -51,15 +51,15 @@ def build_examples(instances: Iterable[Mapping[str, Any]], questions: Mapping[st
     for x in instances:
         grouped.setdefault(x["item_id"], {}).setdefault(x["question_id"], []).append(x)
     out = []
-    for i, asked in sorted(grouped.items()):
+    for i, by_question in sorted(grouped.items()):
         spans: dict[int, tuple[int, int]] = {}
-        for x in (x for rows in asked.values() for x in rows):
+        for x in (x for rows in by_question.values() for x in rows):
             spans[x["node"]] = (x["lo"], x["hi"])
             spans.update(zip(x["child_nodes"], x["child_spans"], strict=True))
         where = {node: n for n, node in enumerate(sorted(spans))}
         lo_hi = np.array([spans[n] for n in sorted(spans)], dtype=np.int32)
         request = NodeRequest(items[i], cut_item(items[i], segment_seconds), lo_hi[:, 0], lo_hi[:, 1])
-        for q, rows in sorted(asked.items()):
+        for q, rows in sorted(by_question.items()):
             decision: dict[int, int] = {}
             pairs = tuple((where[a], where[b], n) for n, x in enumerate(rows) for a, b in preference_pairs(x))
             numbers = tuple(decision.setdefault(x["node"], len(decision)) for x in rows)
@@ -70,8 +70,8 @@ def build_examples(instances: Iterable[Mapping[str, Any]], questions: Mapping[st
 def epoch_batches(examples: Sequence[Example], size: int, seed: int, epoch: int) -> list[list[int]]:
     """Example numbers in batches, drawn by seed and epoch.
 
-    Items are shuffled, and an item's questions stay together: under ``one_pass`` a batch then encodes the item once for all
-    of them, which makes training on tables with several questions about three times as fast.
+    Items are shuffled, and an item's questions stay together: under ``one_pass`` a batch then encodes the item once
+    for all of them, which makes training on tables with several questions about three times as fast.
     """
     by_item: dict[str, list[int]] = {}
     for n, e in enumerate(examples):
@@ -86,38 +86,47 @@ def fingerprint(examples: Sequence[Example], settings: Training, encoder_digest:
     """Names a training run: a checkpoint of any other run is not resumed."""
     digest = hashlib.sha256(json.dumps([settings.model_dump(mode="json"), encoder_digest, batch_tokens]).encode())
     for e in examples:
-        digest.update(json.dumps([e.question, e.request.item.content_digest(), e.request.lo.tolist(), e.request.hi.tolist(), e.pairs,
+        digest.update(json.dumps([e.question, e.request.item.content_digest(), e.request.lo.tolist(),
+                                  e.request.hi.tolist(), e.pairs,
                                   e.decision], ensure_ascii=False).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
 def decision_losses(encoder: TrainableEncoder, model: torch.nn.Module, batch: Sequence[Example], queries: torch.Tensor,
                     temperature: float) -> torch.Tensor:
-    """Losses of all decisions of a batch, shape (decisions,); ``queries`` are f0's unit vectors, shape (examples, dimension)."""
+    """Losses of a batch's decisions, shape (decisions,); ``queries``: f0's unit vectors, (examples, dimension)."""
     import torch
 
     requests = {e.request.item.id: e.request for e in batch}
     vectors = encoder.node_vectors(model, list(requests.values()))
     first = dict(zip(requests, np.cumsum([0, *[len(r.lo) for r in requests.values()]]), strict=False))
-    above, below, instance, decision, asked = [], [], [], [], []
+    above: list[int] = []
+    below: list[int] = []
+    instance: list[int] = []
+    decision: list[int] = []
+    question: list[int] = []
     seen = decided = 0
     for n, e in enumerate(batch):
         start = int(first[e.request.item.id])
         above += [start + a for a, _, _ in e.pairs]
         below += [start + b for _, b, _ in e.pairs]
         instance += [seen + i for _, _, i in e.pairs]
-        asked += [n] * len(e.pairs)
+        question += [n] * len(e.pairs)
         decision += [decided + d for d in e.decision]
         seen, decided = seen + len(e.decision), decided + e.decisions
-    query = queries[torch.tensor(asked)]
+    query = queries[torch.tensor(question)]
     scores = torch.cat([(vectors[torch.tensor(side)] * query).sum(1) for side in (above, below)])
     half = torch.arange(len(above))
     losses = preference_loss(scores, half, half + len(above), torch.tensor(instance), seen, temperature)
     return best_alternative(losses, decision)
 
 
-def micro_batches(batch: Sequence[int], examples: Sequence[Example], budget: int, cost: Callable[[NodeRequest], int]) -> list[list[int]]:
-    """A batch cut into runs that cost about ``budget`` characters times four, an item's questions once: bounds the memory of one backward pass."""
+def micro_batches(batch: Sequence[int], examples: Sequence[Example], budget: int,
+                  cost: Callable[[NodeRequest], int]) -> list[list[int]]:
+    """A batch cut into runs that cost about four times ``budget`` characters, an item once for all its questions.
+
+    A run is one backward pass, so this bounds its memory.
+    """
     runs: list[list[int]] = []
     size, item = 0, ""
     for n in batch:
@@ -132,8 +141,9 @@ def micro_batches(batch: Sequence[int], examples: Sequence[Example], budget: int
 
 
 def halve(run: Sequence[tuple[Example, int]]) -> list[list[tuple[Example, int]]]:
-    """A run of examples and their numbers in two: between examples, or where there is one, between its decisions, each half with the nodes it
-    needs; empty where there is one decision.
+    """A run of examples and their numbers in two, each half with the nodes it needs; empty if it is one decision.
+
+    It is cut between examples or, if there is only one, between its decisions.
 
     The loss is a sum over decisions, so the halves' losses and gradients add up to the whole's.
     """
@@ -141,12 +151,14 @@ def halve(run: Sequence[tuple[Example, int]]) -> list[list[tuple[Example, int]]]
         return [list(run[:len(run) // 2]), list(run[len(run) // 2:])]
     (whole, number), = run
     cut = whole.decisions // 2
-    return [[(_narrow(whole, lambda d: d < cut), number)], [(_narrow(whole, lambda d: d >= cut), number)]] if cut else []
+    if not cut:
+        return []
+    return [[(_narrow(whole, lambda d: d < cut), number)], [(_narrow(whole, lambda d: d >= cut), number)]]
 
 
-def _narrow(example: Example, wanted: Callable[[int], bool]) -> Example:
-    """An example's wanted decisions, over the nodes that their pairs need."""
-    instances = [n for n, d in enumerate(example.decision) if wanted(d)]
+def _narrow(example: Example, keep: Callable[[int], bool]) -> Example:
+    """The decisions of an example to keep, over the nodes that their pairs need."""
+    instances = [n for n, d in enumerate(example.decision) if keep(d)]
     place = {n: k for k, n in enumerate(instances)}
     pairs = [p for p in example.pairs if p[2] in place]
     nodes = sorted({v for a, b, _ in pairs for v in (a, b)})
@@ -163,9 +175,10 @@ def train_adapter(encoder: TrainableEncoder, examples: Sequence[Example], settin
                   note: Callable[[str], None] = lambda s: None) -> tuple[Any, list[dict[str, float]]]:
     """Train a LoRA adapter with the preference loss (paper, section 3.3; AdamW, linear warm-up and decay).
 
-    A batch is ``settings.batch`` examples; its gradient is added up over runs that fit ``encoder.batch_tokens``, and a run that is out of memory
-    is halved, exactly as far as the loss goes, and done again. Every ``checkpoint_steps`` steps adapter, optimiser, random state and curve are
-    saved under ``work``; a run with the same fingerprint goes on from there and ends with the same bytes as one never killed.
+    A batch is ``settings.batch`` examples; its gradient is added up over runs that fit ``encoder.batch_tokens``, and
+    a run that is out of memory is halved, exactly as far as the loss goes, and done again. Every ``checkpoint_steps``
+    steps adapter, optimiser, random state and curve are saved under ``work``; a run with the same fingerprint goes on
+    from there and ends with the same bytes as one never killed.
 
     Parameters
     ----------
@@ -183,20 +196,22 @@ def train_adapter(encoder: TrainableEncoder, examples: Sequence[Example], settin
     """
     import torch
 
-    plan = [batch for epoch in range(settings.epochs) for batch in epoch_batches(examples, settings.batch, settings.seed, epoch)]
+    plan = [batch for epoch in range(settings.epochs)
+            for batch in epoch_batches(examples, settings.batch, settings.seed, epoch)]
     steps = len(plan)
-    # Of the backbone only the adapter trains, and only the adapter's dropout is on: BERT's own dropout would cost a third of the
-    # speed and gained nothing (HotpotQA: 69.7 without, 69.2 with).
+    # Of the backbone only the adapter trains, and only the adapter's dropout is on: BERT's own dropout would cost a
+    # third of the speed and gained nothing (HotpotQA: 69.7 without, 69.2 with).
     queries = torch.from_numpy(encoder.encode_queries([e.question for e in examples]))
     torch.manual_seed(settings.seed)
-    model = encoder.add_adapter(encoder.fresh_backbone(), rank=settings.rank, alpha=settings.alpha, dropout=settings.dropout).train()
+    model = encoder.add_adapter(encoder.fresh_backbone(), rank=settings.rank, alpha=settings.alpha,
+                                dropout=settings.dropout).train()
     trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
     optimiser = torch.optim.AdamW(list(trained.values()), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     saved = work / "checkpoint.pt"
     mark = fingerprint(examples, settings, encoder.digest, encoder.batch_tokens)
     curve = _resume(saved, mark, trained, optimiser)
-    for done in curve:
-        report(int(done["step"]), steps, done["loss"], done["learning_rate"])
+    for point in curve:
+        report(int(point["step"]), steps, point["loss"], point["learning_rate"])
     was = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     # On a GPU some operations of the backbone have no deterministic form: there a warning, not an error.
     torch.use_deterministic_algorithms(True, warn_only=encoder.device != "cpu")
@@ -236,28 +251,30 @@ def _checkpoint(path: Path, mark: str, trained: Mapping[str, torch.Tensor], opti
 
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".building")
-    torch.save({"mark": mark, "weights": {n: p.detach() for n, p in trained.items()}, "optimiser": optimiser.state_dict(),
-                "random": torch.get_rng_state(), "curve": curve,
+    torch.save({"mark": mark, "weights": {n: p.detach() for n, p in trained.items()},
+                "optimiser": optimiser.state_dict(), "random": torch.get_rng_state(), "curve": curve,
                 **({"random_cuda": torch.cuda.get_rng_state()} if torch.cuda.is_initialized() else {})}, beside)
     os.replace(beside, path)
 
 
-def _resume(path: Path, mark: str, trained: Mapping[str, torch.Tensor], optimiser: torch.optim.Optimizer) -> list[dict[str, float]]:
-    """Restore a checkpoint of the same run; the curve so far, empty where there is none."""
+def _resume(path: Path, mark: str, trained: Mapping[str, torch.Tensor],
+            optimiser: torch.optim.Optimizer) -> list[dict[str, float]]:
+    """Restore a checkpoint of the same run; the curve so far, empty if there is none."""
     import torch
 
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
-        if held["mark"] != mark or {n: w.shape for n, w in held["weights"].items()} != {n: p.shape for n, p in trained.items()}:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+        shapes = {n: w.shape for n, w in saved["weights"].items()}
+        if saved["mark"] != mark or shapes != {n: p.shape for n, p in trained.items()}:
             return []
-        curve, state = list(held["curve"]), held["random"]
-        optimiser.load_state_dict(held["optimiser"])
+        curve, state = list(saved["curve"]), saved["random"]
+        optimiser.load_state_dict(saved["optimiser"])
     except Exception:  # whatever a cut or foreign file raises means the same: there is nothing to resume
         return []
     with torch.no_grad():
-        for name, weight in held["weights"].items():
+        for name, weight in saved["weights"].items():
             trained[name].copy_(weight)
     torch.set_rng_state(state)
-    if "random_cuda" in held and torch.cuda.is_initialized():
-        torch.cuda.set_rng_state(held["random_cuda"])
+    if "random_cuda" in saved and torch.cuda.is_initialized():
+        torch.cuda.set_rng_state(saved["random_cuda"])
     return curve

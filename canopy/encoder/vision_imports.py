@@ -1,4 +1,4 @@
-"""Makes torchvision importable beside a CPU-only torch: to be called before the first import of transformers, which imports it where it is there."""
+"""Makes torchvision importable beside a CPU-only torch, before transformers, which imports it, is imported."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 from canopy.errors import EncoderMismatch
 
-# PyPI's torchvision carries compiled operators that need CUDA libraries. Without those its Python part still declares two of them as known
-# and fails on it. Declaring them ourselves is enough: resizing and normalising pictures never calls either.
-_OPERATORS = ("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+# PyPI's torchvision carries compiled operators that need CUDA libraries. Without those its Python part still declares
+# two of them as known and fails on it. Declaring them ourselves is enough: resizing and normalising pictures never
+# calls either.
+_OPERATORS = ("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+              "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 _declared: list[Any] = []  # a torch library must be held, or its operators go with it
 
 
@@ -21,7 +23,7 @@ def prepare_torchvision() -> bool:
     Raises
     ------
     EncoderMismatch
-        Where it is installed and cannot be imported even so.
+        If it is installed and cannot be imported even so.
     """
     if "torchvision" in sys.modules:
         return True
@@ -44,13 +46,15 @@ def prepare_torchvision() -> bool:
     try:
         importlib.import_module("torchvision")
     except Exception as e:
-        raise EncoderMismatch(f"torchvision cannot be imported beside torch {torch.__version__} ({first}; then {type(e).__name__}: {str(e)[:120]}); "
-                              "install the release that goes with this torch, or uninstall it where no encoder looks at pixels") from e
+        second = f"{type(e).__name__}: {str(e)[:120]}"
+        raise EncoderMismatch(f"torchvision cannot be imported beside torch {torch.__version__} "
+                              f"({first}; then {second}); install the release that goes with this torch, "
+                              "or uninstall it if no encoder looks at pixels") from e
     return True
 
 
 def require_torchvision() -> None:
-    """As `prepare_torchvision`; EncoderMismatch with the fix where it is not installed."""
+    """As `prepare_torchvision`; EncoderMismatch with the fix if it is not installed."""
     if not prepare_torchvision():
-        raise EncoderMismatch("encoder.kind qwen3_vl needs torchvision, which is not installed: `pip install --no-deps torchvision` of the release that "
-                              "goes with your torch (0.28.0 with torch 2.13)")
+        raise EncoderMismatch("encoder.kind qwen3_vl needs torchvision, which is not installed: `pip install --no-deps "
+                              "torchvision` of the release that goes with your torch (0.28.0 with torch 2.13)")

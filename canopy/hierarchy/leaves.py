@@ -53,8 +53,8 @@ def sentence_bounds(text: str, language: str = "en") -> tuple[int, ...]:
 def cut_item(item: Item, segment_seconds: float = 30.0) -> Leaves:
     """The leaves of an item of any modality.
 
-    A video has ``max(1, floor(duration / segment_seconds))`` segments; a trailing remainder joins the last one. One with cuts is segmented by
-    `snapped_bounds` instead.
+    A video has ``max(1, floor(duration / segment_seconds))`` segments; a trailing remainder joins the last one. One
+    with cuts is segmented by `snapped_bounds` instead.
     """
     if item.modality == "text":
         return Leaves("text", sentence_bounds(item.text))
@@ -64,16 +64,18 @@ def cut_item(item: Item, segment_seconds: float = 30.0) -> Leaves:
         if item.cuts:
             return Leaves("video", snapped_bounds(item.duration, item.cuts, segment_seconds))
         n = max(1, math.floor(item.duration / segment_seconds))
-        return Leaves("video", (*(i * segment_seconds for i in range(n)), max(item.duration, (n - 1) * segment_seconds + 1e-3)))
+        return Leaves("video",
+                      (*(i * segment_seconds for i in range(n)), max(item.duration, (n - 1) * segment_seconds + 1e-3)))
     return Leaves("image", (0, 1))
 
 
 def snapped_bounds(duration: float, cuts: Sequence[float], segment_seconds: float) -> tuple[float, ...]:
     """Bounds of a video's segments where it has preferred places to cut at (shot changes, gaps between subtitles).
 
-    From the start on, each segment ends at the latest cut that makes it at least half of ``segment_seconds`` and at most ``segment_seconds`` long; where
-    there is none it is ``segment_seconds`` long. What would be left with less than half of that joins the segment before it, so every segment but the
-    last has a length in ``[segment_seconds / 2, segment_seconds]`` and the last one less than 1.5 times ``segment_seconds``.
+    From the start on, each segment ends at the latest cut that makes it at least half of ``segment_seconds`` and at
+    most ``segment_seconds`` long; where there is none it is ``segment_seconds`` long. What would be left with less
+    than half of that joins the segment before it, so every segment but the last has a length in ``[segment_seconds /
+    2, segment_seconds]`` and the last one less than 1.5 times ``segment_seconds``.
 
     Parameters
     ----------

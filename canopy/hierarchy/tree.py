@@ -13,8 +13,8 @@ import numpy as np
 class Tree:
     """A hierarchy (or, concatenated, many) in level order within each item.
 
-    Every array has one entry a node. ``lo``/``hi``: its fragments ``[lo, hi)``; ``parent``: index of its parent, -1 at a
-    root; ``depth``: 0 at a root. Children of a node stand together and after it.
+    Every array has one entry a node. ``lo``/``hi``: its fragments ``[lo, hi)``; ``parent``: index of its parent, -1
+    at a root; ``depth``: 0 at a root. Children of a node stand together and after it.
     """
 
     lo: np.ndarray
@@ -61,7 +61,8 @@ def build_tree(n: int, branching: int = 2) -> Tree:
             parent.append(v)
             depth.append(depth[v] + 1)
     lo_hi = np.array(spans, dtype=np.int32)
-    tree = Tree(lo_hi[:, 0].copy(), lo_hi[:, 1].copy(), np.array(parent, dtype=np.int64), np.array(depth, dtype=np.int32))
+    tree = Tree(lo_hi[:, 0].copy(), lo_hi[:, 1].copy(), np.array(parent, dtype=np.int64),
+                np.array(depth, dtype=np.int32))
     for a in (tree.lo, tree.hi, tree.parent, tree.depth):
         a.setflags(write=False)
     return tree
@@ -82,6 +83,7 @@ def join_trees(trees: Sequence[Tree]) -> tuple[Tree, np.ndarray]:
     if not trees:
         e = np.zeros(0, dtype=np.int64)
         return Tree(e, e, e, e), offsets
-    parent = np.concatenate([np.where(t.parent < 0, -1, t.parent + o) for t, o in zip(trees, offsets[:-1], strict=True)])
+    parent = np.concatenate([np.where(t.parent < 0, -1, t.parent + o)
+                             for t, o in zip(trees, offsets[:-1], strict=True)])
     return Tree(np.concatenate([t.lo for t in trees]), np.concatenate([t.hi for t in trees]), parent,
                 np.concatenate([t.depth for t in trees])), offsets

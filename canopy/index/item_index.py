@@ -1,4 +1,4 @@
-"""FAISS behind a small interface: exact inner-product search over whole items, fp16 scalar quantisation, CPU or GPUs."""
+"""FAISS behind a small interface: exact inner-product search over items, fp16 quantisation, CPU or GPUs."""
 
 from __future__ import annotations
 
@@ -63,9 +63,11 @@ class ItemIndex:
 
         faiss.write_index(self._cpu, str(out / "index.faiss"))
         pq.write_table(pa.table({"item_id": pa.array(self.ids, pa.string())}), out / "ids.parquet", compression="zstd")
-        sums = {f"{name}_sha256": file_sha256(out / file) for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
+        sums = {f"{name}_sha256": file_sha256(out / file)
+                for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
         write_json(out / "manifest.json", {
-            **sums, "format": FORMAT, "digest": self.digest, "dimension": self.dimension, "items": len(self.ids), "metric": "inner product",
+            **sums, "format": FORMAT, "digest": self.digest, "dimension": self.dimension, "items": len(self.ids),
+            "metric": "inner product",
             "quantisation": "fp16"})
 
     @classmethod
@@ -75,40 +77,47 @@ class ItemIndex:
         Raises
         ------
         DataError
-            Where there is no whole index.
+            If there is no whole index.
         EncoderMismatch
-            Where dimension or encoder digest do not fit: refused here, not at the first search.
+            If dimension or encoder digest do not fit: refused here, not at the first search.
         DeviceError
-            Where ``device`` is cuda and there is no GPU, or FAISS was installed without GPU support.
+            If ``device`` is cuda and there is no GPU, or FAISS was installed without GPU support.
         """
         import faiss
 
         try:
             manifest = json.loads((path / "manifest.json").read_bytes())
-            found = {name: file_sha256(path / file) for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
-            whole = manifest["format"] == FORMAT and all(manifest[f"{name}_sha256"] == sum_ for name, sum_ in found.items())
+            sums = {f"{name}_sha256": file_sha256(path / file)
+                    for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
+            whole = manifest["format"] == FORMAT and all(manifest[key] == value for key, value in sums.items())
             known = manifest["digest"], manifest["dimension"]
         except (OSError, ValueError, KeyError, TypeError):
             raise DataError(f"{path}: no finished index there; run `canopy run`") from None
         if not whole:
-            raise DataError(f"{path}: cannot be read: its files are not those of its manifest; run `canopy run --force item_index`")
+            raise DataError(f"{path}: cannot be read: its files are not those of its manifest; "
+                            "run `canopy run --force item_index`")
         if known[0] != digest:
-            raise EncoderMismatch(f"{path}: built with encoder {known[0][:12]}, opened with {digest[:12]}; run `canopy run --stale`")
+            raise EncoderMismatch(f"{path}: built with encoder {known[0][:12]}, opened with {digest[:12]}; "
+                                  "run `canopy run --stale`")
         if known[1] != dimension:
-            raise EncoderMismatch(f"{path}: vectors of {known[1]} dimensions, the encoder gives {dimension}; run `canopy run --stale`")
+            raise EncoderMismatch(f"{path}: vectors of {known[1]} dimensions, the encoder gives {dimension}; "
+                                  "run `canopy run --stale`")
         try:
             index = faiss.read_index(str(path / "index.faiss"))
         except RuntimeError as e:
-            raise DataError(f"{path / 'index.faiss'}: cannot be read ({str(e).splitlines()[0][:120]}); run `canopy run --force item_index`") from None
+            raise DataError(f"{path / 'index.faiss'}: cannot be read ({str(e).splitlines()[0][:120]}); "
+                            "run `canopy run --force item_index`") from None
         ids = pq.read_table(path / "ids.parquet")["item_id"].to_pylist()
         if index.ntotal != len(ids) or index.d != dimension:
-            raise DataError(f"{path}: index of {index.ntotal} vectors of {index.d} dimensions beside {len(ids)} ids; run `canopy run --force item_index`")
+            raise DataError(f"{path}: index of {index.ntotal} vectors of {index.d} dimensions beside {len(ids)} ids; "
+                            "run `canopy run --force item_index`")
         opened = cls(index, ids, digest)
         if device == "cuda":
             opened._search = _to_gpus(index)
         return opened
 
-    def search(self, queries: np.ndarray, k: int, *, among: np.ndarray | None = None) -> tuple[np.ndarray, list[list[str]]]:
+    def search(self, queries: np.ndarray, k: int, *,
+               among: np.ndarray | None = None) -> tuple[np.ndarray, list[list[str]]]:
         """The k nearest items of each query, best first.
 
         Parameters
@@ -145,7 +154,7 @@ def _search_among(index: Any, queries: np.ndarray, k: int, among: np.ndarray) ->
 
 
 def _filter_deeper(index: Any, queries: np.ndarray, k: int, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same where an index knows no selectors (on GPUs): look deeper until k marked rows have come for every query."""
+    """The same for an index without selectors (on GPUs): look deeper until every query has k marked rows."""
     depth = k
     while True:
         depth = min(len(among), 2 * depth)
@@ -153,7 +162,8 @@ def _filter_deeper(index: Any, queries: np.ndarray, k: int, among: np.ndarray) -
         kept = among[rows]
         if depth == len(among) or (kept.sum(1) >= k).all():
             chosen = [np.flatnonzero(m)[:k] for m in kept]
-            return np.stack([s[c] for s, c in zip(scores, chosen, strict=True)]), np.stack([r[c] for r, c in zip(rows, chosen, strict=True)])
+            best_scores = [s[c] for s, c in zip(scores, chosen, strict=True)]
+            return np.stack(best_scores), np.stack([r[c] for r, c in zip(rows, chosen, strict=True)])
 
 
 def _to_gpus(index: Any) -> Any:
@@ -161,10 +171,12 @@ def _to_gpus(index: Any) -> Any:
     import faiss
 
     if not hasattr(faiss, "StandardGpuResources"):
-        raise DeviceError("index.device is cuda but this FAISS has no GPU support; install `canopy-rag[gpu]` (faiss-gpu) or set index.device: cpu")
+        raise DeviceError("index.device is cuda but this FAISS has no GPU support; "
+                          "install `canopy-rag[gpu]` (faiss-gpu) or set index.device: cpu")
     if faiss.get_num_gpus() == 0:
         raise DeviceError("index.device is cuda but no GPU is visible; check nvidia-smi or set index.device: cpu")
-    # FAISS shards a flat index over several GPUs but leaves a scalar-quantised one on the CPU; the values are fp16 already, so nothing is lost.
+    # FAISS shards a flat index over several GPUs but leaves a scalar-quantised one on the CPU; the values are fp16
+    # already, so nothing is lost.
     flat = faiss.IndexFlatIP(index.d)
     flat.add(index.reconstruct_n(0, index.ntotal))
     options = faiss.GpuMultipleClonerOptions()

@@ -23,19 +23,20 @@ def tabulate_items(tables: Tables) -> pa.Table:
 
 
 def tabulate_questions(tables: Tables) -> pa.Table:
-    """One row a question: ``words`` is its length, ``answers`` how many it has, ``blank_answers`` how many of them are empty."""
+    """One row a question: its length (``words``), how many answers it has, and how many of them are blank."""
     questions = tables["questions"]
     answers = questions["answers"].combine_chunks()
     owner = pc.list_parent_indices(answers).to_numpy(zero_copy_only=False)
     texts = pa.chunked_array([pc.list_flatten(answers)], type=pa.string())
     blank = pc.equal(count_chars(texts), 0).to_numpy(zero_copy_only=False).astype(bool)
     return pa.table({
-        "id": questions["id"], "words": count_chars(questions["question"]), "answers": count_values(questions["answers"]),
+        "id": questions["id"], "words": count_chars(questions["question"]),
+        "answers": count_values(questions["answers"]),
         "blank_answers": np.bincount(owner[blank], minlength=questions.num_rows).astype(np.int64)})
 
 
 def tabulate_annotations(tables: Tables) -> pa.Table:
-    """One row an annotation: whether its item and its question are there, and whether its unit fits the item's modality."""
+    """One row an annotation: whether its item and its question are there, and its unit fits the item."""
     annotations, items = tables["annotations"], tables["items"]
     units = pa.table({"unit": list(_MODALITY_OF_UNIT), "modality": list(_MODALITY_OF_UNIT.values())})
     expected = look_up(annotations["unit"], units, "modality", "unit")
@@ -48,7 +49,7 @@ def tabulate_annotations(tables: Tables) -> pa.Table:
 
 
 def tabulate_spans(tables: Tables) -> pa.Table:
-    """One row a gold span; ``outside`` is by how much it lies before, after or beyond its item, 0 or less if it lies inside."""
+    """One row a gold span; ``outside`` is by how much it leaves its item, 0 or less if it lies inside."""
     annotations, items = tables["annotations"], tables["items"]
     spans = annotations["spans"].combine_chunks()
     owner, flat = pc.list_parent_indices(spans), pc.list_flatten(spans)

@@ -80,7 +80,8 @@ def refuse_broken(suite: str, outcomes: Sequence[CheckOutcome], source: str = ""
         return
     first, others = blocked[0], [repr(o["rule"]) for o in blocked[1:]]
     rows = [", ".join(f"{k} {v!r}" for k, v in r.items() if k != "row") for r in first["examples"][:_ROWS_IN_MESSAGE]]
-    message = f"{source or suite}: rule {first['rule']!r} fails for {first['failing']} row{'s' * (first['failing'] != 1)}: "
+    failing = f"{first['failing']} row{'s' * (first['failing'] != 1)}"
+    message = f"{source or suite}: rule {first['rule']!r} fails for {failing}: "
     message += "; ".join(rows) + (" ..." if first["failing"] > _ROWS_IN_MESSAGE else "")
     if others:
         message += f"; so do {', '.join(others)}"

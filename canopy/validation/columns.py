@@ -42,4 +42,5 @@ def item_sizes(items: pa.Table) -> pa.Array:
 
 def from_rows(columns: Mapping[str, pa.DataType], rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     """A table of rows that have a value for each column."""
-    return pa.Table.from_pylist([dict(zip(columns, r, strict=True)) for r in rows], schema=pa.schema(list(columns.items())))
+    return pa.Table.from_pylist([dict(zip(columns, r, strict=True)) for r in rows],
+                                schema=pa.schema(list(columns.items())))

@@ -20,7 +20,8 @@ _LISTED_IDS = 5
 def tabulate_gold(tables: Tables) -> pa.Table:
     """One row a gold row.
 
-    ``inside``: its fragments are numbers from 0 to the item's count, at least one; ``split_known``: its question has a split.
+    ``inside``: its fragments are numbers from 0 to the item's count, at least one; ``split_known``: its question has
+    a split.
     """
     gold = tables["gold"]
     inside = [bool(f) and n is not None and min(f) >= 0 and max(f) < n
@@ -74,7 +75,8 @@ def tabulate_duplicates(tables: Tables) -> pa.Table:
         return ", ".join(map(str, ids[:_LISTED_IDS])) + (f" and {more} more" if more > 0 else "")
 
     columns = {"kind": pa.string(), "ids": pa.string(), "splits": pa.string(), "sides": pa.int64()}
-    return from_rows(columns, ((kind, listed(ids), ", ".join(sorted(s)), len(s)) for (kind, _), (ids, s) in groups.items()))
+    return from_rows(columns,
+                     ((kind, listed(ids), ", ".join(sorted(s)), len(s)) for (kind, _), (ids, s) in groups.items()))
 
 
 def _mix(values: Iterable[tuple[str, str]], column: str) -> pa.Table:
@@ -102,7 +104,7 @@ def tabulate_modality_mix(tables: Tables) -> pa.Table:
 
 
 def answer_type(answers: Sequence[str] | None) -> str:
-    """What kind of answer a question has, by its first: ``none``, ``yes or no``, ``number``, ``option`` (A to E) or ``words``."""
+    """The type of a question's first answer: ``none``, ``yes or no``, ``number``, ``option`` (A to E) or ``words``."""
     first = (answers[0] or "").strip() if answers else ""
     if not first:
         return "none"

@@ -1,4 +1,4 @@
-"""Checks the tables that a stage reads when it starts: it must not build on what somebody broke since they were written."""
+"""Checks the tables that a stage reads when it starts: it must not build on what broke since they were written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ FILES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "splits": ("gold_spans", ("splits.parquet",), ("question_id", "split")),
     "duplicates": ("gold_spans", ("duplicates.parquet",), ("kind", "group", "id")),
     "instances": ("training_instances", ("instances.parquet",), (
-        "question_id", "item_id", "group", "node", "split", "lo", "hi", "count", "fully_gold", "child_nodes", "child_gold")),
+        "question_id", "item_id", "group", "node", "split", "lo", "hi", "count", "fully_gold", "child_nodes",
+        "child_gold")),
     "corpus": ("corpus", ("items.parquet",), ("id",)),
     "corpus_items": ("corpus", ("items.parquet", "near.parquet"), ("id", "modality", "text", "rows", "duration")),
     "folded": ("corpus", ("folded.parquet",), ("item_id", "into")),

@@ -12,8 +12,9 @@ from canopy.validation.rules import Rule
 class CheckOutcome(TypedDict):
     """What is recorded of one rule.
 
-    ``failing`` counts the rows that break it, ``examples`` are the first of them with their number in the table as ``row``.
-    A stage's summary adds ``suite`` and ``source`` to outcomes of other suites than its own: those of its inputs.
+    ``failing`` counts the rows that break it, ``examples`` are the first of them with their number in the table as
+    ``row``. A stage's summary adds ``suite`` and ``source`` to outcomes of other suites than its own: those of its
+    inputs.
     """
 
     rule: str
@@ -29,8 +30,9 @@ class CheckOutcome(TypedDict):
 class ValidationFailed(CanopyError):
     """A blocking data rule does not hold, so nothing downstream may be built from this data.
 
-    ``suite`` and ``outcomes`` are what was checked and what came out for every rule, so that whoever shows the failure can show
-    the rows; ``source`` is the output they were read from, empty if the stage was about to write them.
+    ``suite`` and ``outcomes`` are what was checked and what came out for every rule, so that whoever shows the
+    failure can show the rows; ``source`` is the output they were read from, empty if the stage was about to write
+    them.
     """
 
     def __init__(self, message: str, suite: str = "", outcomes: Sequence[CheckOutcome] = (), source: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The rules that data must meet: one list for the stages, for Dagster's checks and for the suites generated for other tools."""
+"""The rules that data must meet: one list for the stages, for Dagster's checks and for other tools' suites."""
 
 from __future__ import annotations
 

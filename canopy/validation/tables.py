@@ -1,7 +1,8 @@
 """What the rules check: small tables made from a stage's tables, one row a thing that can be right or wrong.
 
-A rule that spans several tables (a gold item must be in the data) becomes a column of such a table, so that the plain check and the
-suite generated for another tool look at the same rows. None of them holds an item's text: they stay small whatever the corpus.
+A rule that spans several tables (a gold item must be in the data) becomes a column of such a table, so that the plain
+check and the suite generated for another tool look at the same rows. None of them holds an item's text: they stay
+small whatever the corpus.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The checked tables of training instances and of the corpus: what instances prefer, where they come from, where folded items went."""
+"""The checked tables of training instances and of the corpus: preferences, sources, and folds."""
 
 from __future__ import annotations
 
@@ -23,16 +23,19 @@ def _is_inside(row: Mapping[str, Any]) -> bool:
 def tabulate_instances(tables: Tables) -> pa.Table:
     """One row an instance.
 
-    ``preference``: at least two children, one of them gold, all of them if the node is fully gold; ``inside``: its fragments lie
-    inside the item; ``key`` names question, item, group and node.
+    ``preference``: at least two children, one of them gold, all of them if the node is fully gold; ``inside``: its
+    fragments lie inside the item; ``key`` names question, item, group and node.
     """
-    columns = ["question_id", "item_id", "group", "node", "split", "lo", "hi", "count", "fully_gold", "child_nodes", "child_gold"]
+    columns = ["question_id", "item_id", "group", "node", "split", "lo", "hi", "count", "fully_gold", "child_nodes",
+               "child_gold"]
     rows = []
     for row in tables["instances"].select(columns).to_pylist():
         key = " | ".join(str(row[c]) for c in ("question_id", "item_id", "group", "node"))
-        rows.append((row["question_id"], row["item_id"], row["node"], row["split"], key, _is_preference(row), _is_inside(row)))
+        rows.append((row["question_id"], row["item_id"], row["node"], row["split"], key, _is_preference(row),
+                     _is_inside(row)))
     return from_rows({
-        "question_id": pa.string(), "item_id": pa.string(), "node": pa.int64(), "split": pa.string(), "key": pa.string(),
+        "question_id": pa.string(), "item_id": pa.string(), "node": pa.int64(), "split": pa.string(),
+        "key": pa.string(),
         "preference": pa.bool_(), "inside": pa.bool_()}, rows)
 
 
@@ -50,7 +53,8 @@ def tabulate_corpus_gold(tables: Tables) -> pa.Table:
     gold, folds = tables["gold"], tabulate_folds(tables)
     direct = is_known(gold["item_id"], tables["corpus"])
     through = is_known(gold["item_id"], folds.filter(folds["lands"]), "item_id")
-    return pa.table({"question_id": gold["question_id"], "item_id": gold["item_id"], "in_corpus": pc.or_(direct, through)})
+    return pa.table({"question_id": gold["question_id"], "item_id": gold["item_id"],
+                     "in_corpus": pc.or_(direct, through)})
 
 
 def tabulate_folds(tables: Tables) -> pa.Table:

@@ -321,19 +321,19 @@ def test_a_large_files_digest_is_remembered_until_the_file_changes(tiny_vl, tmp_
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(checkpoint, "_LARGE", 0)
-    monkeypatch.setattr(checkpoint, "_SEEN", {})
+    monkeypatch.setattr(checkpoint, "_DIGESTS", {})
     shutil.copytree(tiny_vl, tmp_path / "made")
     first = checkpoint.checkpoint_digest(tmp_path / "made")
     book = tmp_path / "cache" / "canopy" / "weights.json"
     key, = json.loads(book.read_text())
     assert str(tmp_path / "made" / "model.safetensors") in key
-    monkeypatch.setattr(checkpoint, "_SEEN", {})
+    monkeypatch.setattr(checkpoint, "_DIGESTS", {})
     book.write_text(json.dumps({key: "f" * 64}))
     assert checkpoint.checkpoint_digest(tmp_path / "made") != first  # what is remembered is believed
     (tmp_path / "made" / "model.safetensors").write_bytes((tiny_vl / "model.safetensors").read_bytes() + b"\0")
     assert checkpoint.checkpoint_digest(tmp_path / "made") not in (first, "")
     assert len(json.loads(book.read_text())) == 2
     book.write_text("not JSON")
-    monkeypatch.setattr(checkpoint, "_SEEN", {})
+    monkeypatch.setattr(checkpoint, "_DIGESTS", {})
     shutil.copy2(tiny_vl / "model.safetensors", tmp_path / "made")
     assert checkpoint.checkpoint_digest(tmp_path / "made") == first

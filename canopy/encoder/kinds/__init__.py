@@ -1,1 +1,1 @@
-"""One module for each kind of encoder: its settings (``Settings``), its loader (``load``) and its check (``check``, ``REMEDY``)."""
+"""One module for each kind of encoder: ``Settings``, ``load``, ``check`` and ``REMEDY`` (if the check fails)."""

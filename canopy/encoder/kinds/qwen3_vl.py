@@ -20,7 +20,7 @@ Settings = Qwen3VLSettings
 
 
 def load(settings: Qwen3VLSettings, adapter: Path | None, mode: NodeMode | None, media: Folders) -> TrainableEncoder:
-    """Qwen3-VL-Embedding as f0 or, with an adapter, as f_theta; items without a file below ``media`` are encoded by their words."""
+    """Qwen3-VL-Embedding as f0 or, with an adapter, as f_theta; without a media file an item's words are encoded."""
     from canopy.encoder.qwen3_vl import Qwen3VLEncoder
 
     return Qwen3VLEncoder(settings, adapter, media)
