@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ import yaml
 from canopy.atomic import write_bytes
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
+from canopy.settings import foreign_keys
 
 Document: TypeAlias = Any  # ruamel.yaml's mapping, which keeps comments
 _RENAMED = (("answers", "settings", "corpus_scopes"),)  # group, key of an earlier version, key of this one
@@ -86,10 +87,13 @@ def set_params(workspace: Path, assignments: Sequence[str]) -> None:
         return
     path = workspace / "params.yaml"
     before = path.read_bytes()
+    assigned = {pair.partition("=")[0].strip() for pair in assignments}
 
     def change(document: Document) -> None:
         for pair in assignments:
             _assign(document, pair)
+        if "encoder.kind" in assigned:
+            _drop_foreign_keys(document, assigned)
 
     try:
         edit_params(path, change)
@@ -113,6 +117,13 @@ def _assign(document: Document, pair: str) -> None:
         place[last] = yaml.safe_load(value)
     except yaml.YAMLError as e:
         raise DataError(f"--set {pair}: {value!r} is not YAML: {getattr(e, 'problem', None) or e}") from None
+
+
+def _drop_foreign_keys(document: Document, assigned: Collection[str]) -> None:
+    """Remove what only another kind of encoder has, as after a change of kind; keys that are assigned now stay."""
+    for key in foreign_keys(document["encoder"]):
+        if f"encoder.{key}" not in assigned:
+            del document["encoder"][key]
 
 
 def bring_up_to_date(params: Path, defaults: Path) -> None:
