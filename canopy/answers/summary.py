@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from canopy.scoring.bootstrap import Interval, Paired
+from canopy.answers.comparison import Name, SystemComparison, select_measures
+from canopy.scoring.bootstrap import Interval
 
-Name = tuple[str, str]  # a system and its variant
 REFERENCES = {"gold": ("gold-item", "vanilla"), "": ("vanilla", "no-retrieval")}
 FlatRow = dict[str, str | int | float | None]
-# Measures beside the official ones.
-BESIDE = ("gold_recall", "gold_item_recall", "answer_in_evidence", "tokens", "kept_share", "calls", "rounds",
-          "duplicate_share")
-# Shares that are pooled over questions, as (numerator, denominator). Others are means over the questions that define
-# them.
-POOLED = {"gold_item_recall": ("gold_items_found", "gold_items"), "kept_share": ("tokens", "whole_tokens"),
-          "duplicate_share": ("duplicates", "follow_up_retrieved")}
+_UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
+_WITH_INTERVALS = ("gold_recall", "answer_in_evidence", "tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +33,8 @@ class Line:
 
 def columns_read(primary: Sequence[str]) -> list[str]:
     """The columns of answers.parquet that `compare_systems` reads."""
-    pooled = {c for pair in POOLED.values() for c in pair}
-    means = [m for m in BESIDE if m not in POOLED]
-    return ["question_id", "reader", "corpus_scope", "system", "variant",
-            *dict.fromkeys((*primary, *means, *sorted(pooled)))]
-
-
-def measure_pair(column: Callable[[str], np.ndarray], measure: str,
-                 pooled: Mapping[str, tuple[str, str]] = POOLED) -> tuple[np.ndarray, np.ndarray]:
-    """Numerator and denominator of a measure for each question; both are 0 for a question on which it is not defined.
-
-    Parameters
-    ----------
-    column : callable
-        A column's name to its values, float64, one a question; NaN if a value is not defined.
-    pooled : mapping
-        Measures that are pooled over questions, as (numerator, denominator). Others are means of one column.
-    """
-    top, low = pooled.get(measure, (measure, ""))
-    a = column(top)
-    b = column(low) if low else np.isfinite(a).astype(np.float64)
-    counts = np.isfinite(a) & np.isfinite(b) & (b > 0)
-    return np.where(counts, a, 0.0), np.where(counts, b, 0.0)
+    columns = [c for m in select_measures(tuple(primary), summary=True).values() for c in m.columns]
+    return ["question_id", "reader", "corpus_scope", "system", "variant", *dict.fromkeys(columns)]
 
 
 def compare_systems(rows: Sequence[Mapping[str, Any]], primary: Sequence[str], *, resamples: int, seed: int,
@@ -82,33 +57,34 @@ def compare_systems(rows: Sequence[Mapping[str, Any]], primary: Sequence[str], *
         systems = groups.setdefault((r["reader"], r["corpus_scope"]), {})
         systems.setdefault((r["system"], r["variant"]), {}).setdefault(r["question_id"], r)
     lines: dict[tuple[str, str, Name], Line] = {}
-    measures = [*primary, *BESIDE]
+    measures = select_measures(tuple(primary), summary=True)
+    columns = list(dict.fromkeys(c for m in measures.values() for c in m.columns))
     for (reader, corpus_scope), systems in groups.items():
         ids = sorted({q for answers in systems.values() for q in answers})
-        paired = Paired({(*name, m): measure_pair(_columns_of(answers, ids), m)
-                         for name, answers in systems.items() for m in measures}, resamples, seed, confidence)
+        values = {name: {c: _column(answers, ids, c) for c in columns} for name, answers in systems.items()}
+        comparison = SystemComparison(values, measures, resamples, seed, confidence)
         candidates = REFERENCES.get(corpus_scope, REFERENCES[""])
         reference = next((n for n in candidates if (n, "") in systems), "")
         for name, answers in systems.items():
-            values = {m: paired.value((*name, m)) for m in measures}
+            intervals = {m: comparison.value(name, m) or _UNDEFINED for m in measures}
             difference = None
             if reference and name != (reference, ""):
-                difference = paired.difference((*name, primary[0]), (reference, "", primary[0]))
-            lines[reader, corpus_scope, name] = Line(reader, corpus_scope, *name, len(answers), values, reference,
+                difference = comparison.difference(name, (reference, ""), primary[0]) or _UNDEFINED
+            lines[reader, corpus_scope, name] = Line(reader, corpus_scope, *name, len(answers), intervals, reference,
                                                      difference)
     order = dict.fromkeys((r["reader"], r["corpus_scope"], (r["system"], r["variant"])) for r in rows)
     return [lines[key] for key in order]
 
 
-def _columns_of(answers: Mapping[str, Mapping[str, Any]], ids: Sequence[str]) -> Callable[[str], np.ndarray]:
-    """A system's columns over the questions of its group; NaN if it did not answer one, or the value is not defined."""
-    def value(row: Mapping[str, Any], name: str) -> float:
-        if name == "calls" and row:
+def _column(answers: Mapping[str, Mapping[str, Any]], ids: Sequence[str], column: str) -> np.ndarray:
+    """A system's column over the questions of its group; NaN if it did not answer one, or the value is not defined."""
+    def value(row: Mapping[str, Any]) -> float:
+        if column == "calls" and row:
             return float(sum(c["count"] for c in row["calls"]))
-        number = row.get(name)
+        number = row.get(column)
         return float("nan") if number is None else float(number)
 
-    return lambda name: np.array([value(answers.get(q, {}), name) for q in ids], dtype=np.float64)
+    return np.array([value(answers.get(q, {})) for q in ids], dtype=np.float64)
 
 
 def flat(lines: Sequence[Line], primary: Sequence[str]) -> list[FlatRow]:
@@ -117,10 +93,10 @@ def flat(lines: Sequence[Line], primary: Sequence[str]) -> list[FlatRow]:
     for line in lines:
         row: FlatRow = {"corpus_scope": line.corpus_scope, "system": f"{line.system} {line.variant}".strip(),
                         "questions": line.questions}
-        for m in (*primary, *BESIDE):
-            row[m] = _number(line.values[m].estimate)
-            if m in (*primary, "gold_recall", "answer_in_evidence", "tokens"):
-                row[f"{m}_low"], row[f"{m}_high"] = _number(line.values[m].low), _number(line.values[m].high)
+        for m, value in line.values.items():
+            row[m] = _number(value.estimate)
+            if m in (*primary, *_WITH_INTERVALS):
+                row[f"{m}_low"], row[f"{m}_high"] = _number(value.low), _number(value.high)
         difference = line.difference
         row["difference_to"] = line.reference if difference else ""
         row["difference"] = _number(difference.estimate) if difference else None

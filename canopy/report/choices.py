@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from canopy.answers.comparison import Name
 from canopy.report.answered import Answered
-from canopy.report.groups import CANOPY, LOOKAHEAD, VANILLA, Group, Name
+from canopy.report.groups import CANOPY, LOOKAHEAD, VANILLA, Group
 
 _NOT_BUDGETS = ("k=", "R=", "B=")  # sizes of the loop and the tree, which are no budgets of a compressor
 

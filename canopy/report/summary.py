@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from canopy.answers.comparison import Name
 from canopy.config import CORPUS_SCOPES
 from canopy.evaluation.comparison import Comparison
 from canopy.report.choices import main_systems
-from canopy.report.groups import CANOPY, LOOKAHEAD, VANILLA, Group, Name, View
+from canopy.report.groups import CANOPY, LOOKAHEAD, VANILLA, Group, View
 from canopy.report.model import Block, Bullets, Column, Kind, Paragraph, Row, Section, Table, Tabular, Tile, Tiles
 from canopy.report.results import Results
 from canopy.report.tables.options import winners

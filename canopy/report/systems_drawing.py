@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from canopy.answers.comparison import Name
 from canopy.report.choices import variants
 from canopy.report.drawing import ANY_LEVEL, F0, F_THETA, FLAT, INK, ORACLE, figure_of, file_name, percent_axis, svg_of
-from canopy.report.groups import Group, Name, View
+from canopy.report.groups import Group, View
 from canopy.scoring.bootstrap import Interval
 from canopy.scoring.measure import label_of
 

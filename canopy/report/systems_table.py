@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from canopy.report.groups import Group, Name, View
+from canopy.answers.comparison import Name
+from canopy.report.groups import Group, View
 from canopy.report.model import GOOD, MARK, Column, Row, Table
 from canopy.report.paper import BENCHMARKS, MEAN, find_published
 from canopy.report.values import judged

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canopy.answers.comparison import Name
 from canopy.report.choices import selection_systems
 from canopy.report.drawing import GRID, figure_of, file_name, percent_axis, svg_of
-from canopy.report.groups import Group, Name, View
+from canopy.report.groups import Group, View
 from canopy.report.model import Section, Table
 from canopy.report.parts import figures_of, part, quality_measures, tables_of
 from canopy.report.systems_drawing import panels_of, style_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from canopy.answers.comparison import Name
 from canopy.report.choices import flat_systems
 from canopy.report.drawing import figure_of, file_name, percent_axis, svg_of
-from canopy.report.groups import CANOPY, LOOKAHEAD, VANILLA, Group, Name, View
+from canopy.report.groups import CANOPY, LOOKAHEAD, VANILLA, Group, View
 from canopy.report.model import Section, Table
 from canopy.report.parts import figures_of, part, quality_measures, tables_of
 from canopy.report.systems_drawing import ANY_M, FLAT_M, TOKENS_LABEL, draw_point, legend_of, panels_of, style_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canopy.answers.comparison import Name
 from canopy.report.choices import option_systems
-from canopy.report.groups import CANOPY, Group, Name, View
+from canopy.report.groups import CANOPY, Group, View
 from canopy.report.model import Column, Row, Section, Table
 from canopy.report.parts import part, tables_of
 from canopy.report.systems_table import KEPT

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canopy.answers.comparison import Name
 from canopy.report.choices import swept_systems
-from canopy.report.groups import VANILLA, Group, Name, View
+from canopy.report.groups import VANILLA, Group, View
 from canopy.report.model import Section, Table
 from canopy.report.parts import figures_of, part, quality_measures, tables_of
 from canopy.report.systems_drawing import sizes_plot

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from canopy.report.groups import CANOPY, Group, Name, View
+from canopy.answers.comparison import Name
+from canopy.report.groups import CANOPY, Group, View
 from canopy.report.model import Section, Table
 from canopy.report.parts import part, tables_of
 from canopy.report.systems_table import systems_table
