@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 # A kind of encoder names the packages it needs besides these in its settings. canopy itself is not listed: it comes
 # from a checkout, and by its name alone a stranger's package could be installed instead.
-MODEL_PACKAGES = ("mlflow", "numpy", "peft", "pydantic", "safetensors", "sentencex", "tokenizers", "torch",
+MODEL_PACKAGES = ("mlflow", "numpy", "peft", "pydantic", "pysubs2", "safetensors", "sentencex", "tokenizers", "torch",
                   "transformers")
 SERVICE_PACKAGES = ("bentoml", "cachetools", "faiss-cpu", "numpy", "peft", "prometheus-client", "pyarrow",
-                    "pydantic", "pyyaml", "safetensors", "sentencex", "tokenizers", "torch", "transformers")
+                    "pydantic", "pysubs2", "pyyaml", "safetensors", "sentencex", "tokenizers", "torch", "transformers")
 
 
 def pinned_packages(names: Iterable[str] = SERVICE_PACKAGES) -> list[str]:
