@@ -30,7 +30,7 @@ from canopy.ingest.sink import Sink
 from canopy.items import Item, Question
 from canopy.llm.plain.critic import EvidenceCritic, is_sufficient
 from canopy.llm.plain.sentences import Likeness
-from canopy.llm.roles import Shown, Trace
+from canopy.llm.roles import RegionView, Trace
 from canopy.pipelines.tools import Searcher
 from canopy.scoring.bootstrap import Interval, paired_bootstrap
 
@@ -86,7 +86,7 @@ def two_rounds(pool: Pool, k: int, *, exclude: bool, stops: bool) -> Found:
     hits = []
     for q in pool.questions:
         first = [i for i, _ in pool.searcher.search(q.question, k, Trace())]
-        evidence = [Shown(i, "text", pool.items[i].title, 0, 1, pool.items[i].text) for i in first]
+        evidence = [RegionView(i, "text", pool.items[i].title, 0, 1, pool.items[i].text) for i in first]
         query = "" if stops and is_sufficient(q.question, evidence) else pool.critic.follow_up(q.question, evidence).query
         hits.append(first + [i for i, _ in pool.searcher.search(query, k, Trace(), exclude=first if exclude else ())] if query else first)
     return Found(_supporting(pool, hits), np.array([float(len(h)) for h in hits]))

@@ -31,7 +31,7 @@ from canopy.errors import ServerError
 from canopy.items import Question
 from canopy.llm.connect import connect_roles
 from canopy.llm.counting import EstimatedTokens
-from canopy.llm.roles import Memory, Roles, Shown, Trace
+from canopy.llm.roles import Memory, Roles, RegionView, Trace
 
 SERVE = """
 import importlib.util, pathlib, sys
@@ -47,8 +47,8 @@ print(server.listening_address, flush=True)
 sys.stdin.read()
 """
 SHOWN = [
-    Shown("check/nile", "text", "Nile", 0, 2, "The Nile flows north through eleven countries. It is about 6,650 kilometres long.", span=(0, 80)),
-    Shown("check/lakes", "table", "Great Lakes", 0, 2, "Great Lakes\nLake is Superior; Depth (m) is 406\nLake is Erie; Depth (m) is 64", span=(0, 2)),
+    RegionView("check/nile", "text", "Nile", 0, 2, "The Nile flows north through eleven countries. It is about 6,650 kilometres long.", span=(0, 80)),
+    RegionView("check/lakes", "table", "Great Lakes", 0, 2, "Great Lakes\nLake is Superior; Depth (m) is 406\nLake is Erie; Depth (m) is 64", span=(0, 2)),
 ]
 PLAIN = Question("check/1", "check", "How long is the Nile?")
 CHOICE = Question("check/2", "check", "Which lake is 64 m deep?", details=(("A", "Superior"), ("B", "Erie")))
@@ -84,7 +84,7 @@ def checks(roles: Roles) -> dict[str, Callable[[Trace], object]]:
         "reader, option": lambda t: roles.reader.read(CHOICE, SHOWN, t).text,
         "reader, list": lambda t: roles.reader.read(LISTED, SHOWN, t).text,
         "reader, no evidence": lambda t: roles.reader.read(PLAIN, [], t).text,
-        "reader, far too long": lambda t: roles.reader.read(PLAIN, [Shown("check/long", "text", "", 0, 1, "word " * 200_000)], t).text,
+        "reader, far too long": lambda t: roles.reader.read(PLAIN, [RegionView("check/long", "text", "", 0, 1, "word " * 200_000)], t).text,
     }
 
 

@@ -151,10 +151,10 @@ class Options(Frozen):
     """
 
     rule: Literal["parent", "lookahead"] = "parent"
-    lookahead_margin: float = Field(0.01, ge=0)
+    lookahead_margin: float = Field(default=0.01, ge=0)
     exclude_seen: bool = False
     min_gain: float | None = None
-    keep_margin: float = Field(0.0, ge=0)
+    keep_margin: float = Field(default=0.0, ge=0)
     aggregate_all: bool = False
     flat_global: bool = False
     frame_density: bool = False

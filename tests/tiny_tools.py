@@ -1,4 +1,5 @@
-"""Tools over nine items of four modalities with real library, search and node scores, and roles that say what a test tells them and write down what they see."""
+"""Tools over nine items of four modalities with real library, search and node scores, and roles that say what a test
+tells them and write down what they see."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from canopy.embeddings.store import NodeStore
 from canopy.encoder.minilm import MiniLMEncoder
 from canopy.index.item_index import ItemIndex
 from canopy.items import Item, Question
-from canopy.llm.roles import Call, Memory, Reply, Roles, Shown, Trace, Verdict
+from canopy.llm.roles import Call, Memory, RegionView, Reply, Roles, Trace, Verdict
 from canopy.pipelines.tools import Library, Scorer, Searcher, Tools
 from tests.tiny_model import BENCHMARK, ITEMS
 
@@ -32,10 +33,10 @@ class ScriptedCritic:
     """Gives its verdicts in turn, then says that it is enough."""
 
     verdicts: Sequence[Verdict] = ()
-    saw: list[tuple[str, tuple[Shown, ...]]] = field(default_factory=list)
+    saw: list[tuple[str, tuple[RegionView, ...]]] = field(default_factory=list)
     memories: list[tuple[tuple[str, ...], tuple[str, ...]] | None] = field(default_factory=list)
 
-    def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
+    def judge(self, question: str, evidence: Sequence[RegionView], memory: Memory | None, trace: Trace) -> Verdict:
         trace.calls.append(Call("critic"))
         self.saw.append((question, tuple(evidence)))
         self.memories.append(None if memory is None else (tuple(memory.facts), tuple(memory.searched)))
@@ -75,9 +76,9 @@ class ScriptedReader:
     answers: Sequence[str] = ("an answer",)
     sees_media: bool = False
     name: str = "scripted"
-    saw: list[tuple[Shown, ...]] = field(default_factory=list)
+    saw: list[tuple[RegionView, ...]] = field(default_factory=list)
 
-    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+    def read(self, question: Question, evidence: Sequence[RegionView], trace: Trace) -> Reply:
         trace.calls.append(Call("reader"))
         self.saw.append(tuple(evidence))
         return Reply(self.answers[min(len(self.saw), len(self.answers)) - 1])
@@ -99,18 +100,29 @@ class Bench:
 
 @dataclass(frozen=True)
 class Corpus:
-    """What all tests share: the items, and stores of both modes (``f0`` is ``separate`` here, so that the scorers differ)."""
+    """What all tests share.
+
+    The items, and stores of both modes (``f0`` is ``separate`` here, so that the scorers differ).
+    """
 
     library: Library
     searcher: Searcher
     scorers: dict[str, Scorer]
 
-    def bench(self, *verdicts: Verdict, answers: Sequence[str] = ("an answer",), aggregate: bool = False, to: tuple[str, ...] = ("text",), k: int = 3,
-              rounds: int = 3, corpus_scope: str = "unified", gold: Iterable[tuple[str, Sequence[tuple[str, tuple[int, ...]]]]] = (), **sizes: int) -> Bench:
+    def bench(self, *verdicts: Verdict, answers: Sequence[str] = ("an answer",), aggregate: bool = False,
+              to: tuple[str, ...] = ("text",), k: int = 3,
+              rounds: int = 3, corpus_scope: str = "unified",
+              gold: Iterable[tuple[str, Sequence[tuple[str, tuple[int, ...]]]]] = (), **sizes: int) -> Bench:
         """Fresh roles over the shared corpus."""
-        critic, classifier, router, reader = ScriptedCritic(verdicts), FixedClassifier(aggregate), FixedRouter(to), ScriptedReader(answers)
+        critic, classifier, router, reader = (
+            ScriptedCritic(verdicts),
+            FixedClassifier(aggregate),
+            FixedRouter(to),
+            ScriptedReader(answers),
+        )
         roles = Roles(critic, classifier, router, reader, "scripted")
-        tools = Tools(self.library, self.searcher, self.scorers, roles, Answers(k=k, rounds=rounds, **sizes), corpus_scope, dict(gold))
+        tools = Tools(self.library, self.searcher, self.scorers, roles, Answers(k=k, rounds=rounds, **sizes),
+                      corpus_scope, dict(gold))
         return Bench(tools, critic, classifier, router, reader)
 
 

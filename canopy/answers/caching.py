@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from canopy.items import Question
-from canopy.llm.roles import Critic, Memory, Reader, Reply, Shown, Trace, Verdict
+from canopy.llm.roles import Critic, Memory, Reader, RegionView, Reply, Trace, Verdict
 
 REMEMBERED = "remembered"  # a trace's activity: the seconds that the first reading of the same evidence took
 _MAX_COUNTS = 500_000
@@ -20,10 +20,10 @@ class CachingReader:
 
     def __init__(self, reader: Reader) -> None:
         self._reader, self.name, self.sees_media = reader, reader.name, reader.sees_media
-        self._replies: dict[tuple[str, tuple[Shown, ...]], tuple[Reply, dict[str, int], float]] = {}
+        self._replies: dict[tuple[str, tuple[RegionView, ...]], tuple[Reply, dict[str, int], float]] = {}
         self._counts: dict[str, int] = {}
 
-    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+    def read(self, question: Question, evidence: Sequence[RegionView], trace: Trace) -> Reply:
         """The reply of the first time."""
         key = (question.id, tuple(evidence))
         cached = self._replies.get(key)
@@ -54,9 +54,9 @@ class CachingCritic:
 
     def __init__(self, critic: Critic) -> None:
         self._critic = critic
-        self._verdicts: dict[tuple[str, tuple[Shown, ...]], tuple[Verdict, dict[str, int]]] = {}
+        self._verdicts: dict[tuple[str, tuple[RegionView, ...]], tuple[Verdict, dict[str, int]]] = {}
 
-    def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
+    def judge(self, question: str, evidence: Sequence[RegionView], memory: Memory | None, trace: Trace) -> Verdict:
         """The verdict of the first time."""
         if memory is not None:
             return self._critic.judge(question, evidence, memory, trace)

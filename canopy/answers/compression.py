@@ -23,7 +23,7 @@ from canopy.config import Options
 from canopy.embeddings.store import BRANCHING
 from canopy.evaluation.metrics import answer_words
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Shown, Trace
+from canopy.llm.roles import Trace
 from canopy.pipelines.compression import regions_of, score_items
 from canopy.pipelines.evidence import count_tokens, show_regions
 from canopy.pipelines.tools import Tools
@@ -91,7 +91,7 @@ class CompressionMeter:
         """Tokens of each region, and whether it states an accepted answer."""
         tools = self._tools
         each = {(r.item_id, r.lo, r.hi): r for r in regions}
-        views: dict[Region, Shown] = dict(zip(each, show_regions(list(each.values()), tools, Options()), strict=True))
+        views = dict(zip(each, show_regions(list(each.values()), tools, Options()), strict=True))
         new = [k for k in each if k not in self._tokens]
         self._tokens.update(zip(new, count_tokens([views[k] for k in new], tools), strict=True))
         return {k: (self._tokens[k], states(question, [views[k]])) for k in each}

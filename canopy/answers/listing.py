@@ -29,11 +29,8 @@ class MetricRow(TypedDict):
     rules: str
 
 
-class QuestionCounts(TypedDict):
-    """How many test questions there are, and how many each seed asks."""
-
-    test: int
-    asked: dict[str, int]
+# How many test questions there are, and how many each seed asks.
+QuestionCounts = TypedDict("QuestionCounts", {"test": int, "asked": dict[str, int]})
 
 
 class SystemRow(TypedDict):

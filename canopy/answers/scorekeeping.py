@@ -15,7 +15,7 @@ from canopy.config import Options
 from canopy.encoder.words import region_text
 from canopy.evaluation.metrics import answer_words, matchable
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Shown, Trace, encodable
+from canopy.llm.roles import RegionView, Trace, encodable
 from canopy.pipelines.base import Result
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import count_tokens, show_regions
@@ -68,7 +68,7 @@ class Scorekeeper:
             "duplicates": sum(len(r.retrieved) - len(r.new) for r in later), "cap_cut": bool(result.cap_cut),
             "gold_items_found": gold_found, "gold_items": gold_items,
             "gold_recall": None if kept is None else self.gold.recall(question.id, kept),
-            "answer_in_evidence": float(states(question, result.shown)) if stated else None,
+            "answer_in_evidence": float(states(question, result.views)) if stated else None,
             "items_refinable": sum(r["refinable"] for r in outcomes), "items_kept": sum(r["kept"] for r in outcomes),
             "items_split": sum(r["split"] for r in outcomes), "items_pruned": sum(r["pruned"] for r in outcomes),
             "outcomes": outcomes,
@@ -106,7 +106,7 @@ class Scorekeeper:
         return [self._whole[reader, i] for i in items]
 
 
-def states(question: Question, shown_regions: Sequence[Shown]) -> bool:
+def states(question: Question, shown_regions: Sequence[RegionView]) -> bool:
     """Whether the words of some shown region hold an accepted answer; case, punctuation and articles do not count."""
     answers = [f" {' '.join(a)} " for a in matchable(question.answers)]
     texts = (f" {' '.join(answer_words(s.words()))} " for s in shown_regions)

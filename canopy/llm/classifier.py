@@ -29,6 +29,6 @@ class LanguageClassifier:
 
         Lookup (tables are refined as everything else is), counted as a fallback, where no reply can be used.
         """
-        said = ask_for(TableKind, self._chat, "classifier",
+        reply = ask_for(TableKind, self._chat, "classifier",
                        load_prompt("classifier").messages(question=question.strip()), trace, max_tokens=32)
-        return said is not None and said.kind == "aggregate"
+        return reply is not None and reply.kind == "aggregate"

@@ -14,13 +14,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from canopy.llm.cache import ReplyCache, request_key
+from canopy.llm.completion import TimedCompletion, read_completion, replace_half_characters
 from canopy.llm.roles import Call, Trace
 from canopy.llm.wire import Failed, Refused, Server, Wire
 
 SCHEMA_REFUSALS = frozenset({400, 404, 415, 422, 501})
-# So many refusals of a role's requests, and not one reply: the server cannot do what the role needs (images, a long
-# context), and the run should stop.
-HOPELESS = 8
+# If a role's requests are refused so often without one reply, the server cannot do what the role needs (images, a long
+# context), and the run stops.
+REFUSAL_LIMIT = 8
 
 
 class ChatClient:
@@ -57,7 +58,7 @@ class ChatClient:
         ServerError
             Where the server cannot be reached or fails after all tries.
         """
-        request: dict[str, Any] = {"model": self.model, "messages": _whole_characters(list(messages)),
+        request: dict[str, Any] = {"model": self.model, "messages": replace_half_characters(list(messages)),
                                    "max_tokens": max_tokens,
                                    "temperature": self.server.temperature, "seed": self.server.seed}
         if stop:
@@ -83,13 +84,15 @@ class ChatClient:
 
     def _ask_either(self, role: str, structured: Mapping[str, Any], plain: Mapping[str, Any],
                     schema: Mapping[str, Any], trace: Trace) -> str:
-        """The reply to a schema on which the server has failed: had it only been down, as asking again after a reply
-        without the schema shows, that changes nothing; else the reply without. One call is counted, that of the reply
-        taken."""
+        """The reply to a request with a schema on which the server has failed.
+
+        It is asked without the schema, then with it again. If the second succeeds, the server had only been down, and
+        the schema is used on; otherwise the reply without the schema counts. One call is counted, that of the reply.
+        """
         alone, again = Trace(), Trace()
-        text, taken = self._ask(role, plain, alone), alone
+        text, own = self._ask(role, plain, alone), alone
         try:
-            text, taken = self._ask(role, structured, again), again
+            text, own = self._ask(role, structured, again), again
         except Refused as e:
             if e.status not in SCHEMA_REFUSALS:
                 raise
@@ -97,8 +100,8 @@ class ChatClient:
         except Failed as e:
             if e.status >= 500:
                 self._note_refusal(schema, lasting=False)
-        trace.calls += taken.calls
-        trace.spend("llm", taken.seconds["llm"])
+        trace.calls += own.calls
+        trace.spend("llm", own.seconds["llm"])
         return text
 
     def _refuses(self, schema: Mapping[str, Any]) -> bool:
@@ -122,7 +125,7 @@ class ChatClient:
     def _ask(self, role: str, request: Mapping[str, Any], trace: Trace) -> str:
         key = request_key(request)
         with self._in_turn(key):
-            reply = self.cache.get(key) if self.cache is not None else None
+            reply: Mapping[str, Any] | None = self.cache.get(key) if self.cache is not None else None
             cached = reply is not None
             if reply is None:
                 reply = self._post(role, request)
@@ -133,16 +136,16 @@ class ChatClient:
         trace.spend("llm", reply["seconds"])
         return reply["text"]
 
-    def _post(self, role: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _post(self, role: str, request: Mapping[str, Any]) -> TimedCompletion:
         try:
             reply, seconds = self.wire.ask(f"{self.wire.base}/chat/completions", request, read_completion)
         except Refused as e:
             role = role.removesuffix("_repair")
             with self._lock:
                 self._refusals[role] += "response_format" not in request  # it may be the schema that is refused
-                hopeless = role not in self._served and self._refusals[role] >= HOPELESS
-            if hopeless and not e.lasting:
-                raise Refused(f"{e} (all {HOPELESS} requests of the role {role} were refused)", e.status,
+                useless = role not in self._served and self._refusals[role] >= REFUSAL_LIMIT
+            if useless and not e.lasting:
+                raise Refused(f"{e} (all {REFUSAL_LIMIT} requests of the role {role} were refused)", e.status,
                               lasting=True) from None
             raise
         return {**reply, "seconds": round(seconds, 4)}
@@ -171,32 +174,3 @@ class ChatClient:
     def models(self) -> list[str]:
         """Names of the models that the server has."""
         return self.wire.ask(f"{self.wire.base}/models", None, lambda body: [str(m["id"]) for m in body["data"]])[0]
-
-
-def _whole_characters(value: Any) -> Any:
-    """A request's texts with halves of characters (lone surrogates, which JSON can carry and servers choke on)
-    replaced."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {k: _whole_characters(v) for k, v in value.items()}
-    return [_whole_characters(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def read_completion(body: Any) -> dict[str, Any]:
-    """Text and token counts of a completion; a missing text (content filtered, tool call) reads as empty, missing
-    counts as 0.
-
-    Raises KeyError, TypeError, IndexError or AttributeError where it is no completion.
-    """
-    choice = body["choices"][0]
-    content = choice["message"].get("content") or ""
-    if isinstance(content, list):  # some servers reply in parts
-        content = "".join(str(p.get("text") or "") for p in content if p.get("type") in ("text", "output_text"))
-    if not isinstance(content, str):
-        raise TypeError("its content is not a text")
-    usage = body.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    tokens = {k: n if isinstance(n := counts.get(k), int) and n >= 0 else 0
-              for k in ("prompt_tokens", "completion_tokens")}
-    return {"text": _whole_characters(content), **tokens, "finish": str(choice.get("finish_reason") or "")}

@@ -78,11 +78,11 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
                  f"server{', images and frames shown' if language.sees_media else ''}", "llm", chat)
 
 
-def _named_path(given: str) -> Path:
+def _named_path(name: str) -> Path:
     try:
-        return Path(given).expanduser()
+        return Path(name).expanduser()
     except RuntimeError:  # "~name", and nobody here is called that: there is no such file, which is what is then said
-        return Path(given)
+        return Path(name)
 
 
 def named_server(language: Language) -> str:
@@ -94,27 +94,27 @@ def named_server(language: Language) -> str:
     ServerError
         Where it is no web address, or holds a password, a query or a fragment.
     """
-    given = language.base_url.strip() or os.environ.get(BASE_URL, "").strip()
-    if not given:
+    address = language.base_url.strip() or os.environ.get(BASE_URL, "").strip()
+    if not address:
         return ""
     where = "language.base_url" if language.base_url.strip() else BASE_URL
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(address)
         usable = (
             parts.scheme in ("http", "https")
             and bool(parts.hostname)
             and (parts.port or 1) > 0
-            and given.isascii()
-            and not any(c.isspace() for c in given)
+            and address.isascii()
+            and not any(c.isspace() for c in address)
         )
     except ValueError:
         raise ServerError(f"{where} is not a web address; it looks like http://127.0.0.1:8000/v1") from None
     if parts.username is not None or parts.password is not None:
         raise ServerError(f"{where} holds a name or password; give the server's key in {KEY} instead")
     if not usable or parts.query or parts.fragment:
-        raise ServerError(f"{where} is {given[:80]!r}, which is not a plain web address; it looks like "
+        raise ServerError(f"{where} is {address[:80]!r}, which is not a plain web address; it looks like "
                           "http://127.0.0.1:8000/v1")
-    return given.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    return address.rstrip("/").removesuffix("/chat/completions").rstrip("/")
 
 
 def short_name(model: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -138,11 +139,16 @@ def server_tokens(client: ChatClient, cache: ReplyCache | None) -> ServerTokens 
     return ServerTokens(client, kind) if kind else None
 
 
+def _count_in(counted: Callable[[Any], int], body: Any) -> int:
+    """The count in a reply, 0 if it is no object."""
+    return counted(body) if isinstance(body, dict) else 0
+
+
 def _find_kind(client: ChatClient) -> str:
     url = client.wire.base.removesuffix("/v1") + "/tokenize"
     for kind, (body, counted) in {k: _form(client, k, "two words") for k in KINDS}.items():
         try:
-            number = client.wire.ask(url, body, lambda b, counted=counted: counted(b) if isinstance(b, dict) else 0)[0]
+            number = client.wire.ask(url, body, partial(_count_in, counted))[0]
         except Refused:
             continue
         except Failed as e:

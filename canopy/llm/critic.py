@@ -11,11 +11,9 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from canopy.llm.prompting import load_prompt
-from canopy.llm.roles import Chat, Memory, Shown, Trace, Verdict
-from canopy.llm.showing import show_evidence
+from canopy.llm.roles import Chat, Memory, RegionView, Trace, Verdict
+from canopy.llm.showing import picture_tokens, show_evidence
 from canopy.llm.structured import Strict, ask_for
-
-FRAME_TOKENS = 222  # of a picture, as `canopy.pipelines.evidence` counts it for the reader
 
 
 def _names_something(sufficient: bool, missing: str, query: str) -> None:
@@ -71,34 +69,33 @@ class LanguageCritic:
                  room: tuple[int, int] = (16_000, 64_000)) -> None:
         self._chat, self._count, self._sees_media, self._room = chat, count, sees_media, room
 
-    def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
+    def judge(self, question: str, evidence: Sequence[RegionView], memory: Memory | None, trace: Trace) -> Verdict:
         """One call, and one more where its reply has to be repaired.
 
         Sufficient, counted as a fallback, where that cannot be used either.
         """
-        shown = show_evidence(self._capped(evidence, trace), self._sees_media, trace)
-        values = {"question": question.strip(), "evidence": shown or "(nothing was found)\n"}
-        said: Judgement | JudgementWithFacts | None
+        text = show_evidence(self._capped(evidence, trace), self._sees_media, trace)
+        values = {"question": question.strip(), "evidence": text or "(nothing was found)\n"}
+        reply: Judgement | JudgementWithFacts | None
         if memory is None:
-            said = ask_for(Judgement, self._chat, "critic", load_prompt("critic").messages(**values), trace,
+            reply = ask_for(Judgement, self._chat, "critic", load_prompt("critic").messages(**values), trace,
                            max_tokens=512)
             facts: tuple[str, ...] = ()
         else:
             messages = load_prompt("critic_memory").messages(**values, facts=_listed(memory.facts),
                                                              searched=_listed(memory.searched))
-            said = ask_for(JudgementWithFacts, self._chat, "critic", messages, trace, max_tokens=1024)
-            facts = tuple(f for x in (said.facts if said else ()) if (f := " ".join(x.split())))
-        if said is None or said.sufficient:
+            reply = ask_for(JudgementWithFacts, self._chat, "critic", messages, trace, max_tokens=1024)
+            facts = tuple(f for x in (reply.facts if reply else ()) if (f := " ".join(x.split())))
+        if reply is None or reply.sufficient:
             return Verdict(True, facts=facts)
-        missing, query = (" ".join(x.split()) for x in (said.missing, said.query))
+        missing, query = (" ".join(x.split()) for x in (reply.missing, reply.query))
         return Verdict(False, missing, query or missing, facts)
 
-    def _capped(self, evidence: Sequence[Shown], trace: Trace) -> list[Shown]:
+    def _capped(self, evidence: Sequence[RegionView], trace: Trace) -> list[RegionView]:
         room = self._room[any(s.modality == "video" for s in evidence)]
-        kept: list[Shown] = []
+        kept: list[RegionView] = []
         for region, words in reversed(list(zip(evidence, self._count([s.words() for s in evidence]), strict=True))):
-            pictures = (len(region.times) or region.modality == "image") if self._sees_media and region.media else 0
-            room -= words + FRAME_TOKENS * pictures
+            room -= words + (picture_tokens(region) if self._sees_media else 0)
             if room < 0:
                 trace.note("regions the critic had no room for", len(evidence) - len(kept))
                 break

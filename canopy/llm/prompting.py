@@ -59,17 +59,17 @@ class Prompt:
             raise ValueError(f"prompt {self.name} has no place for {', '.join(sorted(unknown))}")
         content: list[str | Part] = []
         for n, piece in enumerate(_PLACE.split(self.user)):
-            given: Value = values[piece] if n % 2 else piece
-            for part in [given] if isinstance(given, str) else given:
+            value: Value = values[piece] if n % 2 else piece
+            for part in [value] if isinstance(value, str) else value:
                 if isinstance(part, str) and content and isinstance(content[-1], str):
                     content[-1] += part
                 else:
                     content.append(part)
         only_words = len(content) == 1 and isinstance(content[0], str)
-        said = content[0] if only_words else [{"type": "text", "text": c} if isinstance(c, str) else dict(c)
+        user = content[0] if only_words else [{"type": "text", "text": c} if isinstance(c, str) else dict(c)
                                               for c in content if c != ""]
         return ([{"role": "system", "content": self.system}] if self.system
-                else []) + [{"role": "user", "content": said}]
+                else []) + [{"role": "user", "content": user}]
 
 
 def prompt_names() -> list[str]:

@@ -12,11 +12,11 @@ from typing import Literal
 from canopy.items import Question
 from canopy.llm.counting import Counter
 from canopy.llm.prompting import load_prompt
-from canopy.llm.roles import Chat, Reply, Shown, Trace
+from canopy.llm.roles import Chat, RegionView, Reply, Trace
 from canopy.llm.showing import show_evidence
 from canopy.llm.structured import give_up, without_thoughts
 from canopy.llm.wire import Refused
-from canopy.scoring.options import parse_option
+from canopy.scoring.options import listed_options, parse_option
 
 Form = Literal["short", "option", "list"]
 LONGEST: dict[Form, int] = {"short": 128, "option": 64, "list": 256}
@@ -26,14 +26,9 @@ _MAY_LIST = frozenset({"modalities", "answer_type", "list"})
 _LEAD = re.compile(r"^(?:\W*)(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is\b\s*:?|\s*[:=])\s*", re.I)
 
 
-def options_of(question: Question) -> dict[str, str]:
-    """A multiple-choice question's options by letter; empty for other questions."""
-    return {k: v for k, v in question.details if re.fullmatch(r"[A-Z]", k)}
-
-
 def form_of(question: Question) -> Form:
     """What an answer to this question looks like."""
-    if options_of(question):
+    if listed_options(question):
         return "option"
     return "list" if any(k in _MAY_LIST for k, _ in question.details) else "short"
 
@@ -57,13 +52,13 @@ class LanguageReader:
         """Length of each text in the reader's own tokens, or as ``name`` says."""
         return self._counter.count(texts)
 
-    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+    def read(self, question: Question, evidence: Sequence[RegionView], trace: Trace) -> Reply:
         """One call.
 
         An empty answer, or one that names no option, is counted as a fallback; so is a request that the server refuses
         (too long for it).
         """
-        form, options = form_of(question), options_of(question)
+        form, options = form_of(question), listed_options(question)
         values = {"question": _with_options(question, options)}
         if options:
             values["letters"] = ", ".join(options)
@@ -96,13 +91,13 @@ def clean_answer(raw: str) -> str:
     """
     lines = [line.strip() for line in without_thoughts(raw).splitlines() if line.strip()]
     for n, line in enumerate(lines):
-        said = _LEAD.sub("", line, count=1).strip().strip("*`").strip()
-        if not said and n + 1 < len(lines):
+        answer = _LEAD.sub("", line, count=1).strip().strip("*`").strip()
+        if not answer and n + 1 < len(lines):
             continue  # "Answer:" on a line of its own
         for mark in "\"'":
-            if len(said) > 1 and said[0] == said[-1] == mark and mark not in said[1:-1]:
-                said = said[1:-1].strip()
-        return said
+            if len(answer) > 1 and answer[0] == answer[-1] == mark and mark not in answer[1:-1]:
+                answer = answer[1:-1].strip()
+        return answer
     return ""
 
 
@@ -111,4 +106,4 @@ def _with_options(question: Question, options: dict[str, str]) -> str:
     words = question.question.strip()
     if all(re.search(rf"(?:^|\n)\s*\(?{letter}[).:]", words) for letter in options):
         return words
-    return "\n".join([words, *(f"({letter}) {said}" for letter, said in options.items())])
+    return "\n".join([words, *(f"({letter}) {option}" for letter, option in options.items())])

@@ -24,7 +24,7 @@ def encodable(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RegionView:
     """One kept region as a role sees it.
 
     Parameters
@@ -143,7 +143,7 @@ class Reply:
 class Critic(Protocol):
     """Judges whether the evidence answers the original question; called between rounds, never after the last."""
 
-    def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
+    def judge(self, question: str, evidence: Sequence[RegionView], memory: Memory | None, trace: Trace) -> Verdict:
         """A verdict on the evidence.
 
         Where no judgement can be had, sufficient (the reader then answers), counted as a fallback.
@@ -173,7 +173,7 @@ class Reader(Protocol):
     name: str
     sees_media: bool
 
-    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+    def read(self, question: Question, evidence: Sequence[RegionView], trace: Trace) -> Reply:
         """A short answer, or an option's letter where the question has options (`Question.details`)."""
         ...
 

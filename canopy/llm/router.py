@@ -29,7 +29,7 @@ class Route(Strict):
     @property
     def chosen(self) -> list[str]:
         """The modalities to search."""
-        return [m for m, wanted in self.model_dump().items() if wanted]
+        return [m for m, choice in self.model_dump().items() if choice]
 
     @model_validator(mode="after")
     def _chooses(self) -> Route:
@@ -57,6 +57,6 @@ class LanguageRouter:
         if len(available) < 2:
             return tuple(available)
         sources = "\n".join(f"- {m}: {SOURCES.get(m, m)}" for m in available)
-        said = ask_for(route_among(tuple(available)), self._chat, "router",
+        reply = ask_for(route_among(tuple(available)), self._chat, "router",
                        load_prompt("router").messages(question=question.strip(), sources=sources), trace, max_tokens=64)
-        return tuple(available) if said is None else tuple(m for m in available if m in said.chosen)
+        return tuple(available) if reply is None else tuple(m for m in available if m in reply.chosen)

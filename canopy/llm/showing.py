@@ -11,11 +11,11 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from canopy.errors import MediaError
 from canopy.llm.prompting import Part
-from canopy.llm.roles import Shown, Trace
+from canopy.llm.roles import RegionView, Trace
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 # What an image or frame is scaled down to: 640 x 360 are 222 of Qwen3-VL's tokens (20 x 11 cells of 32 pixels and two
 # marks), the paper's figure for a frame.
 PIXELS = 640 * 360
+FRAME_TOKENS = 222
 QUALITY = 85
 
 
-def show_evidence(evidence: Sequence[Shown], sees_media: bool, trace: Trace) -> list[str | Part]:
+def show_evidence(evidence: Sequence[RegionView], sees_media: bool, trace: Trace) -> list[str | Part]:
     """Texts and image parts, region by region, in the given order.
 
     A picture that cannot be decoded is left out, said so in its place and counted in the trace's notes; its words are
@@ -40,14 +41,19 @@ def show_evidence(evidence: Sequence[Shown], sees_media: bool, trace: Trace) -> 
     return out
 
 
-def _about(region: Shown) -> str:
+def picture_tokens(region: RegionView) -> int:
+    """Tokens of a region's picture or frames for a model that sees them; 0 if there is no file."""
+    return FRAME_TOKENS * (len(region.times) or region.modality == "image") if region.media else 0
+
+
+def _about(region: RegionView) -> str:
     if region.modality != "video":
         return "" if region.modality == "text" else f" ({region.modality})"
     lo, hi = region.span
     return f" (video, {lo:.0f} to {hi:.0f} s)"
 
 
-def _pictures(region: Shown, trace: Trace) -> list[str | Part]:
+def _pictures(region: RegionView, trace: Trace) -> list[str | Part]:
     try:
         if region.modality == "image":
             return [_part(encode_image(region.media)), "\n"]
@@ -55,15 +61,15 @@ def _pictures(region: Shown, trace: Trace) -> list[str | Part]:
             frames, missing = encode_frames(region.media, region.times)
             if missing:
                 trace.note("frames that cannot be shown", missing)
-            shown = ", ".join(f"{time:.0f}" for time, _ in frames)
-            return [f"Frames at {shown} s:\n", *(_part(f) for _, f in frames), "\n"] if frames else []
+            seconds = ", ".join(f"{time:.0f}" for time, _ in frames)
+            return [f"Frames at {seconds} s:\n", *(_part(f) for _, f in frames), "\n"] if frames else []
     except MediaError:
         trace.note(f"{region.modality}s that cannot be shown")
         return [f"(The {region.modality} itself cannot be shown.)\n"]
     return []
 
 
-def _part(uri: str) -> dict[str, Any]:
+def _part(uri: str) -> Part:
     return {"type": "image_url", "image_url": {"url": uri}}
 
 

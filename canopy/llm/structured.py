@@ -17,7 +17,8 @@ from canopy.llm.roles import Call, Chat, Trace
 from canopy.llm.wire import Refused
 
 Shape = TypeVar("Shape", bound=BaseModel)
-REPAIR = "Your reply could not be used: {trouble}. Reply again with one JSON object and nothing else, of this schema:\n{schema}"
+REPAIR = ("Your reply could not be used: {trouble}. Reply again with one JSON object and nothing else, "
+          "of this schema:\n{schema}")
 LONGEST, STARTS = 50_000, 200  # characters of a reply that are looked at, and braces in it
 
 
@@ -50,7 +51,7 @@ def without_thoughts(text: str) -> str:
     return "" if text.lstrip().startswith("<think>") else text.strip()
 
 
-def find_object(text: str) -> dict[str, Any]:
+def find_object(text: str) -> Mapping[str, Any]:
     """The JSON object in a reply: the whole of it, inside a code fence, or the first one that begins anywhere.
 
     ValueError where there is none.
@@ -62,11 +63,11 @@ def find_object(text: str) -> dict[str, Any]:
             continue
         if isinstance(value, dict):
             return value
-    said = without_thoughts(text[:LONGEST])
+    reply = without_thoughts(text[:LONGEST])
     decoder = json.JSONDecoder()
-    for brace in islice(re.finditer(r"\{", said), STARTS):
+    for brace in islice(re.finditer(r"\{", reply), STARTS):
         try:
-            return decoder.raw_decode(said, brace.start())[0]
+            return decoder.raw_decode(reply, brace.start())[0]
         except (ValueError, RecursionError):
             continue
     raise ValueError("no JSON object in it")
@@ -74,9 +75,9 @@ def find_object(text: str) -> dict[str, Any]:
 
 def _candidates(text: str) -> Iterator[str]:
     yield text.strip()
-    said = without_thoughts(text)
-    yield said
-    yield from re.findall(r"```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```", said, re.S)
+    reply = without_thoughts(text)
+    yield reply
+    yield from re.findall(r"```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```", reply, re.S)
 
 
 def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace,
@@ -95,13 +96,13 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
         Where no other request would fare better.
     """
     schema = schema_of(shape)
-    said: list[Mapping[str, Any]] = list(messages)
+    conversation: list[Mapping[str, Any]] = list(messages)
     trouble = ""
-    for asked in (role, f"{role}_repair"):
+    for call_role in (role, f"{role}_repair"):
         try:
-            text = chat.complete(asked, said, trace, max_tokens=max_tokens, schema=schema)
+            text = chat.complete(call_role, conversation, trace, max_tokens=max_tokens, schema=schema)
         except Refused as e:
-            give_up(e, asked, trace)
+            give_up(e, call_role, trace)
             return None
         try:
             return shape.model_validate(find_object(text))
@@ -111,7 +112,8 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
         except ValueError as e:
             trouble = str(e)
         repair = REPAIR.format(trouble=trouble, schema=json.dumps(schema))
-        said = [*messages, {"role": "assistant", "content": text or "(nothing)"}, {"role": "user", "content": repair}]
+        conversation = [*messages, {"role": "assistant", "content": text or "(nothing)"},
+                        {"role": "user", "content": repair}]
     trace.fall_back(trouble[:160])
     return None
 

@@ -140,22 +140,22 @@ class Wire:
                 except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as e:
                     trouble = _Trouble(f"its reply is not of the kind that was asked for ({type(e).__name__}: "
                                        f"{str(e)[:100]})", 200)
-        told = f"{url}: no reply after {self.server.tries} tries: {trouble}; is the server up, and is its address right ({_ADDRESS})?"
-        raise Failed(self._hide(told), trouble.status)
+        message = (f"{url}: no reply after {self.server.tries} tries: {trouble}; is the server up, "
+                   f"and is its address right ({_ADDRESS})?")
+        raise Failed(self._hide(message), trouble.status)
 
     def _try(self, url: str, body: Mapping[str, Any] | None) -> bytes:
         """The body of a 200."""
         import requests
         import urllib3
 
-        sent = {} if body is None else {"data": json.dumps(body).encode(),
-                                        "headers": {"Content-Type": "application/json"}}
+        data = None if body is None else json.dumps(body).encode()
+        kind = None if body is None else {"Content-Type": "application/json"}
         limit = self.server.timeout_seconds
         deadline = time.monotonic() + limit
         try:
             with self._session.request("GET" if body is None else "POST", url, timeout=(min(10.0, limit), limit),
-                                       stream=True, allow_redirects=False,
-                                       **sent) as answer:
+                                       stream=True, allow_redirects=False, data=data, headers=kind) as answer:
                 content = _read_body(answer.raw, deadline)
                 status, headers = answer.status_code, answer.headers
         except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError):
@@ -169,8 +169,8 @@ class Wire:
             return content
         if status in AGAIN or (status >= 500 and status != 501):
             raise _Trouble(f"it answered {status}", status, _retry_after(headers.get("Retry-After", "")))
-        said = f"it redirects to {headers.get('Location', 'nowhere')}" if 300 <= status < 400 else _error_of(content)
-        raise Refused(self._hide(f"{url}: the server refuses ({status}): {said}{_advice(status)}"), status,
+        reason = f"it redirects to {headers.get('Location', 'nowhere')}" if 300 <= status < 400 else _error_of(content)
+        raise Refused(self._hide(f"{url}: the server refuses ({status}): {reason}{_advice(status)}"), status,
                       lasting=status < 400 or status in (401, 402, 403, 404, 405))
 
     def _hide(self, text: str) -> str:

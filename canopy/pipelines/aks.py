@@ -90,8 +90,8 @@ class Aks:
         """Answer from the chosen frames."""
         ids = [i for i, _ in tools.find(question.id, question.question, self.k, trace)]
         videos = [i for i in ids if tools.library.item(i).modality == "video"]
-        shown = self._choose(question.question, videos, tools, trace) if videos else {}
-        kept = tuple(r for i in ids for r in (shown.get(i, []) if i in videos else keep_whole([i], tools)))
+        frames = self._choose(question.question, videos, tools, trace) if videos else {}
+        kept = tuple(r for i in ids for r in (frames.get(i, []) if i in videos else keep_whole([i], tools)))
         return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), kept)])
 
     def _choose(self, query: str, videos: list[str], tools: Tools, trace: Trace) -> dict[str, list[Evidence]]:
@@ -109,17 +109,17 @@ class Aks:
                 frames.append((video, segment, time))
                 scores.append(float(own[segment]))
         chosen = select_frames(np.array(scores), self.frames).tolist()
-        found: dict[str, list[Evidence]] = {}
+        by_video: dict[str, list[Evidence]] = {}
         for video, of in groupby(chosen, key=lambda n: frames[n][0]):
             for n in of:
                 segment, time, score = frames[n][1], frames[n][2], scores[n]
-                regions = found.setdefault(video, [])
+                regions = by_video.setdefault(video, [])
                 if not regions or regions[-1].hi < segment:
                     regions.append(Evidence(video, segment, segment + 1, score, 0))
                 region = regions[-1]
                 region.hi, region.score, region.times = segment + 1, max(region.score, score), (*region.times, time)
                 region.span = tools.library.leaves(video).span(region.lo, region.hi)
-        return found
+        return by_video
 
 
 def _sizes(answers: Answers) -> Mapping[str, System]:

@@ -59,17 +59,17 @@ def find_models(named: Mapping[str, str], root: Path) -> dict[str, Path]:
         Key to a folder (relative ones count from ``root``, the workspace) or to a hub id, which is looked up in the
         hub's local cache.
     """
-    found = {}
+    folders = {}
     for key, value in named.items():
         try:
             folder = root / Path(value.strip()).expanduser()
         except RuntimeError:  # "~name", and nobody here is called that
             continue
         if value.strip() and folder.is_dir():
-            found[key] = folder.resolve()
+            folders[key] = folder.resolve()
         elif value.strip() and (cached := _cached(value.strip())):
-            found[key] = cached
-    return found
+            folders[key] = cached
+    return folders
 
 
 def folder_mark(folder: Path) -> str:
@@ -83,12 +83,12 @@ def folder_mark(folder: Path) -> str:
     seen = hashlib.sha256()
     for file in files:
         try:
-            held = file.stat()
-            told = file_sha256(file) if held.st_size <= SMALL else str(held.st_mtime_ns)
+            status = file.stat()
+            content = file_sha256(file) if status.st_size <= SMALL else str(status.st_mtime_ns)
         except OSError:
             continue  # whoever needs it says what is wrong with it
         seen.update(
-            f"{file.name if file == folder else file.relative_to(folder)}\x1f{held.st_size}\x1f{told}\x1e".encode(
+            f"{file.name if file == folder else file.relative_to(folder)}\x1f{status.st_size}\x1f{content}\x1e".encode(
                 "utf-8", "surrogatepass"
             )
         )
@@ -103,10 +103,10 @@ def _cached(hub_id: str) -> Path | None:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        held = try_to_load_from_cache(hub_id, "config.json")
+        path = try_to_load_from_cache(hub_id, "config.json")
     except HFValidationError:
         return None
-    return Path(held).parent if isinstance(held, str) else None
+    return Path(path).parent if isinstance(path, str) else None
 
 
 def model_hints() -> dict[str, str]:
@@ -122,29 +122,29 @@ def model_hints() -> dict[str, str]:
 
 def find_obstacles(spec: SystemSpec, here: Situation) -> list[str]:
     """What keeps a system from running here, each with what to do about it; empty where it can run."""
-    needs, told = spec.needs, []
+    needs, obstacles = spec.needs, []
     if needs.llm and not here.llm:
-        told.append(f"needs {SERVER}")
+        obstacles.append(f"needs {SERVER}")
     for package in needs.packages:
         if importlib.util.find_spec(package) is None:
-            told.append(f"needs the package {package}: pip install {_PIP.get(package, package)}")
+            obstacles.append(f"needs the package {package}: pip install {_PIP.get(package, package)}")
     hints = model_hints() if set(needs.models) - set(here.models) else {}
     for key in needs.models:
         if key not in here.models:
-            given = here.named.get(key, "").strip()
+            name = here.named.get(key, "").strip()
             what = (
-                f"answers.models.{key} names {given!r}, which is neither a folder here nor in the hub's local cache"
-                if given
+                f"answers.models.{key} names {name!r}, which is neither a folder here nor in the hub's local cache"
+                if name
                 else f"answers.models.{key} is not set"
             )
-            told.append(f"needs a model: {what}; {hints.get(key, 'download it and name its folder there')}")
+            obstacles.append(f"needs a model: {what}; {hints.get(key, 'download it and name its folder there')}")
     for scorer in needs.scorers:
         if scorer not in here.scorers:
-            told.append(f"needs the node scores {scorer}: there is no "
+            obstacles.append(f"needs the node scores {scorer}: there is no "
                         f"data/node_embeddings/{scorer}{_SCORES.get(scorer, '')}")
     if needs.gold and not here.gold:
-        told.append("needs annotated evidence, and no test question here has any")
-    return told
+        obstacles.append("needs annotated evidence, and no test question here has any")
+    return obstacles
 
 
 def describe_needs(spec: SystemSpec) -> str:

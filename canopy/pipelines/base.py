@@ -11,7 +11,7 @@ from canopy import pipelines
 from canopy.discovery import modules_of
 from canopy.errors import DataError
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Shown, Trace
+from canopy.llm.roles import RegionView, Trace
 
 if TYPE_CHECKING:
     from canopy.config import Answers
@@ -69,7 +69,7 @@ class Result:
 
     answer: str
     evidence: list[Evidence] = field(default_factory=list)
-    shown: list[Shown] = field(default_factory=list)
+    views: list[RegionView] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     tokens: int = 0
     cap_cut: bool = False

@@ -12,7 +12,7 @@ from typing import Any
 
 from canopy.config import Answers, Options
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Memory, Shown, Trace
+from canopy.llm.roles import Memory, RegionView, Trace
 from canopy.pipelines.base import Needs, Result, Round, Sweep, System, SystemSpec
 from canopy.pipelines.compression import keep_whole, regions_of, score_items
 from canopy.pipelines.evidence import answer_from, fit_rounds
@@ -116,7 +116,7 @@ class Canopy:
                 regions.setdefault(region.item_id, []).append(region)
         return [r for i in new for r in regions[i]]
 
-    def _for_critic(self, question: Question, state: _State, tools: Tools, trace: Trace) -> list[Shown]:
+    def _for_critic(self, question: Question, state: _State, tools: Tools, trace: Trace) -> list[RegionView]:
         """All evidence in retrieval order, under the cap that the reader's is under; what is left out is noted."""
         pairs, _ = fit_rounds(question, tools, state.rounds, self.options)
         if left := sum(len(r.kept) for r in state.rounds) - len(pairs):
@@ -152,10 +152,10 @@ def is_stated(result: Result) -> bool:
 
     Verdicts (yes, no, an option's letter) and empty answers are not looked for.
     """
-    shown = [f" {normalise_answer(s.words())} " for s in result.shown]
+    texts = [f" {normalise_answer(s.words())} " for s in result.views]
     parts = [normalise_answer(p) for p in result.answer.split(";")]
-    return all(said in ("", "yes", "no") or len(said) == 1 or any(f" {said} " in words for words in shown)
-               for said in parts)
+    return all(part in ("", "yes", "no") or len(part) == 1 or any(f" {part} " in words for words in texts)
+               for part in parts)
 
 
 def new_words(rounds: list[Round], tools: Tools) -> float:

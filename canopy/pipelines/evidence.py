@@ -14,12 +14,11 @@ from itertools import accumulate, pairwise
 
 from canopy.config import Options
 from canopy.items import Evidence, Question
-from canopy.llm.roles import Reply, Shown, Trace
+from canopy.llm.roles import RegionView, Reply, Trace
+from canopy.llm.showing import picture_tokens
 from canopy.media.videos import FRAME_LIMIT, frame_times
 from canopy.pipelines.base import Result, Round
 from canopy.pipelines.tools import Tools
-
-FRAME_TOKENS = 222  # the paper's figure for one frame or image in Qwen3-VL's tokens
 
 
 def share_frames(counts: Sequence[int], ranks: Sequence[int]) -> list[int]:
@@ -38,15 +37,15 @@ def share_frames(counts: Sequence[int], ranks: Sequence[int]) -> list[int]:
         1 to `FRAME_LIMIT` each, their sum that of ``counts``: as near as that allows to ``counts`` times ``2 * rank /
         (regions - 1)``, so that the best region is twice as dense as by the clock and the worst has one frame.
     """
-    got = [1] * len(counts)
+    shares = [1] * len(counts)
     weights = [c * r for c, r in zip(counts, ranks, strict=True)]
     for _ in range(sum(counts) - len(counts)):
-        open_to = [n for n in range(len(got)) if got[n] < FRAME_LIMIT]
-        got[max(open_to, key=lambda n: (weights[n] / got[n], ranks[n]))] += 1
-    return got
+        open_to = [n for n in range(len(shares)) if shares[n] < FRAME_LIMIT]
+        shares[max(open_to, key=lambda n: (weights[n] / shares[n], ranks[n]))] += 1
+    return shares
 
 
-def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) -> list[Shown]:
+def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) -> list[RegionView]:
     """Regions as the reader sees them; video regions with their frames' times (their own where a system chose them).
 
     With ``frame_density`` the given regions' frames are the same in number, and the better a region scores the more of
@@ -66,13 +65,12 @@ def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) ->
     return [tools.library.show(r, t) for r, t in zip(regions, times, strict=True)]
 
 
-def count_tokens(shown: Sequence[Shown], tools: Tools) -> list[int]:
+def count_tokens(regions: Sequence[RegionView], tools: Tools) -> list[int]:
     """Tokens of each region in the reader's own tokens, with its images and frames where the reader sees them."""
     reader = tools.roles.reader
-    counts = list(reader.count_tokens([s.words() for s in shown])) if shown else []
+    counts = list(reader.count_tokens([s.words() for s in regions])) if regions else []
     if reader.sees_media:
-        counts = [n + FRAME_TOKENS * (len(s.times) or (s.modality == "image")) * bool(s.media) for n,
-                  s in zip(counts, shown, strict=True)]
+        counts = [n + picture_tokens(r) for n, r in zip(counts, regions, strict=True)]
     return [int(n) for n in counts]
 
 
@@ -112,17 +110,18 @@ def choose_newest(rounds: Sequence[Sequence[int]], cap: int) -> tuple[list[list[
 
 
 def fit_rounds(question: Question, tools: Tools, rounds: Sequence[Round],
-               options: Options) -> tuple[list[tuple[Evidence, Shown]], bool]:
-    """What the rounds kept as the reader sees it, each region with its tokens, as far as it fits under the cap.
+               options: Options) -> tuple[list[tuple[Evidence, RegionView]], bool]:
+    """What the rounds kept, as the reader sees it and as far as it fits under the cap; and whether anything was cut.
 
-    And whether anything was left out.
+    Each region gets its tokens.
     """
     everything = show_regions([e for r in rounds for e in r.kept], tools, options)
     counts = count_tokens(everything, tools)
     edges = [0, *accumulate(len(r.kept) for r in rounds)]
-    shown, tokens = ([x[a:b] for a, b in pairwise(edges)] for x in (everything, counts))
+    views = [everything[a:b] for a, b in pairwise(edges)]
+    tokens = [counts[a:b] for a, b in pairwise(edges)]
     kept, cut = choose_newest(tokens, cap_of(tools))
-    return [(replace(e, tokens=n), s) for r, ss, ns, ks in zip(rounds, shown, tokens, kept, strict=True)
+    return [(replace(e, tokens=n), s) for r, ss, ns, ks in zip(rounds, views, tokens, kept, strict=True)
             for e, s, n, k in zip(r.kept, ss, ns, ks, strict=True) if k], cut
 
 
@@ -141,7 +140,7 @@ def cut_text(text: str, cap: int, tools: Tools) -> tuple[str, bool]:
     return text[:ends[low]], True
 
 
-def order_regions(regions: Sequence[tuple[Evidence, Shown]], order: str) -> list[tuple[Evidence, Shown]]:
+def order_regions(regions: Sequence[tuple[Evidence, RegionView]], order: str) -> list[tuple[Evidence, RegionView]]:
     """``retrieval``: as they came; ``score``: best first; ``best_last``: best nearest to the question."""
     if order == "retrieval":
         return list(regions)
@@ -166,9 +165,9 @@ def answer_from(question: Question, tools: Tools, trace: Trace, rounds: Sequence
                   sum(e.tokens for e, _ in pairs), cut, noted)
 
 
-def read_evidence(question: Question, shown: Sequence[Shown], tools: Tools, trace: Trace) -> Reply:
+def read_evidence(question: Question, regions: Sequence[RegionView], tools: Tools, trace: Trace) -> Reply:
     """One call of the reader, timed."""
     started = time.perf_counter()
-    reply = tools.roles.reader.read(question, shown, trace)
+    reply = tools.roles.reader.read(question, regions, trace)
     trace.spend("read", time.perf_counter() - started)
     return reply

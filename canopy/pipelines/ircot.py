@@ -14,7 +14,7 @@ from itertools import pairwise
 from canopy.hierarchy.leaves import sentence_bounds
 from canopy.items import Question
 from canopy.llm.prompting import load_prompt
-from canopy.llm.roles import Shown, Trace
+from canopy.llm.roles import RegionView, Trace
 from canopy.llm.showing import show_evidence
 from canopy.llm.structured import give_up, without_thoughts
 from canopy.llm.wire import Refused
@@ -64,24 +64,25 @@ class IrCot:
     def _retrieve(self, question: Question, query: str, seen: list[str], tools: Tools, trace: Trace) -> Round:
         hits = [i for i, _ in tools.find(question.id, query, STEP_ITEMS, trace)]
         new = [i for i in hits if i not in seen][:MAX_ITEMS - len(seen)]
-        taken = tuple(i for i in hits if i in seen or i in new)
+        ids = tuple(i for i in hits if i in seen or i in new)
         seen += new
-        return Round(query, taken, tuple(new), tuple(keep_whole(new, tools)))
+        return Round(query, ids, tuple(new), tuple(keep_whole(new, tools)))
 
-    def _context(self, question: Question, rounds: Sequence[Round], tools: Tools) -> list[Shown]:
+    def _context(self, question: Question, rounds: Sequence[Round], tools: Tools) -> list[RegionView]:
         """What was found, each item's first words, under the reader's cap."""
-        shown = [[replace(s, text=first_words(s.text, MAX_WORDS))
+        views = [[replace(s, text=first_words(s.text, MAX_WORDS))
                   for s in show_regions(r.kept, tools, tools.answers.options)] for r in rounds]
-        kept, _ = choose_newest([count_tokens(s, tools) for s in shown], cap_of(tools))
-        return [s for of, keep in zip(shown, kept, strict=True) for s, k in zip(of, keep, strict=True) if k]
+        kept, _ = choose_newest([count_tokens(s, tools) for s in views], cap_of(tools))
+        return [s for of, keep in zip(views, kept, strict=True) for s, k in zip(of, keep, strict=True) if k]
 
-    def _think(self, question: Question, shown: list[Shown], thoughts: list[str], tools: Tools, trace: Trace) -> str:
+    def _think(self, question: Question, views: list[RegionView], thoughts: list[str], tools: Tools,
+               trace: Trace) -> str:
         """The next sentence of the reasoning: the reply's first that is new, whatever else the model wrote.
 
         None where the server refuses the request.
         """
         assert tools.roles.chat is not None
-        evidence = show_evidence(shown, tools.roles.reader.sees_media, trace)
+        evidence = show_evidence(views, tools.roles.reader.sees_media, trace)
         messages = load_prompt("ircot").messages(question=question.question, evidence=evidence
                                                  or "(nothing was found)", thoughts=" ".join(thoughts) or "(none yet)")
         try:
@@ -94,7 +95,7 @@ class IrCot:
         return next_sentence(text, thoughts)
 
 
-def next_sentence(text: str, said: Sequence[str]) -> str:
+def next_sentence(text: str, previous: Sequence[str]) -> str:
     """The first sentence of a reply that was not said before, or its first; without a number or mark before it (``1.``,
     ``-``).
 
@@ -103,7 +104,7 @@ def next_sentence(text: str, said: Sequence[str]) -> str:
     text = re.sub(r"^(?:\d{1,2}[.)]|[-*•])\s+", "", text.strip())
     bounds = sentence_bounds(text)
     sentences = [s for a, b in pairwise(bounds) if (s := text[a:b].strip())]
-    return next((s for s in sentences if s not in said), sentences[0] if sentences else "")
+    return next((s for s in sentences if s not in previous), sentences[0] if sentences else "")
 
 
 def concludes(sentence: str) -> bool:

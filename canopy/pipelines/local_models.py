@@ -66,24 +66,24 @@ def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     import transformers
     from transformers.utils import logging
 
-    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
         device = "cuda" if torch.cuda.is_available() else "cpu"
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model, found = getattr(transformers, kind).from_pretrained(folder, local_files_only=True,
+        model, report = getattr(transformers, kind).from_pretrained(folder, local_files_only=True,
                                                                    trust_remote_code=False,
                                                                    dtype="auto" if device == "cuda" else torch.float32,
                                                                    output_loading_info=True)
     finally:
         logging.set_verbosity(verbosity)
-        if shown:
+        if bar:
             logging.enable_progress_bar()
     if not any((folder / name).is_file() for name in {"tokenizer.json", *tokenizer.vocab_files_names.values()}):
         raise ValueError("none of the tokenizer's files is in it")
     # What a checkpoint lacks is filled with random numbers: only a pooler may be, which nothing here uses.
-    if lacking := sorted(k for k in found["missing_keys"] if "pooler" not in k):
+    if lacking := sorted(k for k in report["missing_keys"] if "pooler" not in k):
         raise ValueError(f"{len(lacking)} of the weights that {type(model).__name__} needs are not in it, such as "
                          f"{lacking[0]}")
     return tokenizer, model.eval().to(device)

@@ -74,10 +74,10 @@ class CachedModel:
             cache.update(keys, values, layer)
         out = self._model(input_ids=input_ids, attention_mask=attention_mask, use_cache=use_cache,
                           **{self._argument: cache})
-        held = getattr(getattr(out, self._argument, None), "layers", ())
-        if not held or not all(getattr(layer, "keys", None) is not None for layer in held):
+        layers = getattr(getattr(out, self._argument, None), "layers", ())
+        if not layers or not all(getattr(layer, "keys", None) is not None for layer in layers):
             raise ValueError("the model keeps no keys and values of past tokens")
-        return SimpleNamespace(logits=out.logits, past_key_values=[(layer.keys, layer.values) for layer in held])
+        return SimpleNamespace(logits=out.logits, past_key_values=[(layer.keys, layer.values) for layer in layers])
 
 
 @lru_cache(maxsize=1)
@@ -101,10 +101,10 @@ def _compressor() -> type[PromptCompressor]:
                 raise ValueError("its tokenizer has no tokenizer.json")
             self.tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
             self.model, self.device = CachedModel(model), str(model.device)
-            told = getattr(model.config.get_text_config(), "max_position_embeddings", 0) or WINDOW
-            self.max_position_embeddings = min(WINDOW, int(told))
+            window = getattr(model.config.get_text_config(), "max_position_embeddings", 0) or WINDOW
+            self.max_position_embeddings = min(WINDOW, int(window))
             if self.max_position_embeddings < 5 * STEP:
-                raise ValueError(f"it takes {told} tokens at once, and at least {5 * STEP} are needed")
+                raise ValueError(f"it takes {window} tokens at once, and at least {5 * STEP} are needed")
             self.model_name, self.use_llmlingua2, self.retrieval_model, self.retrieval_model_name = (
                 str(folder),
                 False,
@@ -112,7 +112,8 @@ def _compressor() -> type[PromptCompressor]:
                 None,
             )
             self.open_api_config: dict[str, str] = {}
-            self.cache_bos_num, self.prefix_bos_num, self.context_idxs = 10, 100, []
+            self.cache_bos_num, self.prefix_bos_num = 10, 100
+            self.context_idxs: list[Any] = []
             self.oai_tokenizer = _Uncounted()
             self.lock, self.ranked_by_beginning = threading.Lock(), 0
             # What the package holds of a question in its cache must leave room for steps of evidence, or it fails or
@@ -168,16 +169,16 @@ def compress(compressor: Any, question: str, contexts: Sequence[str], rate: floa
         return "", notes
     if sum(len(compressor.tokenizer(t, add_special_tokens=False)["input_ids"]) for t in texts) < LEAST:
         return "\n\n".join(texts), notes
-    asked = encodable(question).strip() or "?"
-    offsets = compressor.tokenizer(asked, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    text = encodable(question).strip() or "?"
+    offsets = compressor.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     if len(offsets) > compressor.question_room:
-        asked = asked[offsets[-compressor.question_room][0]:]
+        text = text[offsets[-compressor.question_room][0]:]
         notes["question cut for the compressor"] = 1
     with compressor.lock:
         compressor.context_idxs, compressor.ranked_by_beginning = [], 0
-        made = compressor.compress_prompt(texts, instruction="", question=asked, rate=rate, **SETTINGS)
+        result = compressor.compress_prompt(texts, instruction="", question=text, rate=rate, **SETTINGS)
         notes["items ranked by their beginning"] = compressor.ranked_by_beginning
-    return str(made["compressed_prompt"]).strip(), +notes
+    return str(result["compressed_prompt"]).strip(), +notes
 
 
 class LongLlmLingua:

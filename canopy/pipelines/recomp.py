@@ -55,9 +55,9 @@ class DualEncoder:
             raise ValueError("it is a model that generates, not an encoder")
         if named := [a for a in self._model.config.architectures or () if a.endswith(_WRITERS)]:
             raise ValueError(f"it is a {named[0]}, a model that writes, not an encoder")
-        told = (getattr(self._model.config, "max_position_embeddings", 0) or SENTENCE_TOKENS,
+        limits = (getattr(self._model.config, "max_position_embeddings", 0) or SENTENCE_TOKENS,
                 self._tokenizer.model_max_length)
-        self._window = int(min(SENTENCE_TOKENS, *told))
+        self._window = int(min(SENTENCE_TOKENS, *limits))
         self._tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, tuple[str, ...]], tuple[np.ndarray, int]] = OrderedDict()
@@ -114,13 +114,13 @@ class Summariser:
         import torch
 
         # the authors' template
-        asked = f"Question: {encodable(question)}\n Document: {encodable(documents)}\n Summary: "
+        prompt = f"Question: {encodable(question)}\n Document: {encodable(documents)}\n Summary: "
         with self._lock, torch.inference_mode():  # the tokenizer too: it keeps from call to call whether it cuts
-            ids = self._tokenizer(asked)["input_ids"]
-            inputs = self._tokenizer(asked, truncation=True, max_length=self._window,
+            ids = self._tokenizer(prompt)["input_ids"]
+            inputs = self._tokenizer(prompt, truncation=True, max_length=self._window,
                                      return_tensors="pt").to(self._model.device)
-            made = self._model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=SUMMARY_TOKENS)
-        return self._tokenizer.decode(made[0], skip_special_tokens=True).strip(), len(ids) > self._window
+            output = self._model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=SUMMARY_TOKENS)
+        return self._tokenizer.decode(output[0], skip_special_tokens=True).strip(), len(ids) > self._window
 
 
 def set_apart(items: Sequence[str], tools: Tools) -> set[str]:
@@ -155,10 +155,10 @@ class RecompExtractive:
         chosen = sorted(np.argsort(-scores, kind="stable")[:self.sentences].tolist())
         for n in chosen:
             regions[n].score = float(scores[n])
-        held: dict[str, list[Evidence]] = {i: keep_whole([i], tools) for i in ids if i in apart}
+        by_item: dict[str, list[Evidence]] = {i: keep_whole([i], tools) for i in ids if i in apart}
         for n in chosen:
-            held.setdefault(regions[n].item_id, []).append(regions[n])
-        kept = tuple(r for i in ids for r in held.get(i, ()))
+            by_item.setdefault(regions[n].item_id, []).append(regions[n])
+        kept = tuple(r for i in ids for r in by_item.get(i, ()))
         return answer_from(question, tools, trace, [Round(question.question, tuple(ids), tuple(ids), kept)],
                            notes=notes)
 

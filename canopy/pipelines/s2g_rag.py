@@ -100,11 +100,11 @@ class S2gRag:
         memory = "\n".join(w for of, keep in zip(words, kept, strict=True) for w, k in zip(of, keep, strict=True) if k)
         assert tools.roles.chat is not None
         messages = load_prompt("s2g_judge").messages(question=question.question, evidence=memory or "(nothing yet)")
-        said = ask_for(Judgement, tools.roles.chat, "judge", messages, trace, max_tokens=512)
-        if said is None:
+        reply = ask_for(Judgement, tools.roles.chat, "judge", messages, trace, max_tokens=512)
+        if reply is None:
             notes["judgement not usable"] += 1
             return False, []
-        return said.sufficient, [] if said.sufficient else [w for g in said.gap_items[:MAX_GAPS] if (w := g.words())]
+        return reply.sufficient, [] if reply.sufficient else [w for g in reply.gap_items[:MAX_GAPS] if (w := g.words())]
 
     def _extract(self, question: Question, items: list[str], gaps: list[str], tools: Tools, trace: Trace,
                  notes: Counter[str]) -> list[Evidence]:
@@ -119,24 +119,24 @@ class S2gRag:
                 lines.append(f"[{len(regions)}] ({item.title.strip() or item.modality}) {' '.join(each[n].split())}")
             if leaves.count > MAX_FRAGMENTS:
                 notes["fragments past an item's fortieth"] += leaves.count - MAX_FRAGMENTS
-        room, shown = cap_of(tools), 0
+        room, count = cap_of(tools), 0
         for tokens in tools.roles.reader.count_tokens(lines):
             room -= tokens
             if room < 0:
-                notes["fragments the extractor had no room for"] += len(lines) - shown
+                notes["fragments the extractor had no room for"] += len(lines) - count
                 break
-            shown += 1
+            count += 1
         assert tools.roles.chat is not None
         messages = load_prompt("s2g_extract").messages(question=question.question,
                                                        gaps="\n".join(f"- {g}" for g in gaps) or "(none named)",
-                                                       sentences="\n".join(lines[:shown]), most=str(MAX_SENTENCES))
-        said = ask_for(Extraction, tools.roles.chat, "extractor", messages, trace)
-        if said is None:
+                                                       sentences="\n".join(lines[:count]), most=str(MAX_SENTENCES))
+        reply = ask_for(Extraction, tools.roles.chat, "extractor", messages, trace)
+        if reply is None:
             notes["extraction not usable"] += 1
             return []
-        if wrong := sum(not 1 <= n <= shown for n in said.sentences):
+        if wrong := sum(not 1 <= n <= count for n in reply.sentences):
             notes["sentence numbers that do not exist"] += wrong
-        named = set([n for n in dict.fromkeys(said.sentences) if 1 <= n <= shown][:MAX_SENTENCES])
+        named = set([n for n in dict.fromkeys(reply.sentences) if 1 <= n <= count][:MAX_SENTENCES])
         return [r for n, r in enumerate(regions, 1) if n in named]
 
 

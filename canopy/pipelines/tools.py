@@ -1,4 +1,7 @@
-"""What every system works with: the items, the search, the node scores and the roles, opened once and shared by all questions."""
+"""What every system works with.
+
+The items, the search, the node scores and the roles, opened once and shared by all questions.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from canopy.hierarchy.leaves import Leaves, cut_item
 from canopy.hierarchy.tree import Tree
 from canopy.index.item_index import ItemIndex
 from canopy.items import Evidence, Item
-from canopy.llm.roles import Roles, Shown, Trace, encodable
+from canopy.llm.roles import RegionView, Roles, Trace, encodable
 
 
 class Library:
@@ -54,17 +57,22 @@ class Library:
 
     def leaves(self, item_id: str) -> Leaves:
         """An item's leaves."""
-        found = self._leaves.get(item_id)
-        if found is None:
-            found = self._leaves[item_id] = cut_item(self._items[item_id], self._seconds)
-        return found
+        leaves = self._leaves.get(item_id)
+        if leaves is None:
+            leaves = self._leaves[item_id] = cut_item(self._items[item_id], self._seconds)
+        return leaves
 
-    def show(self, region: Evidence, times: Sequence[float] = ()) -> Shown:
-        """A region as roles see it; what a compressor wrote in its place is shown as a text without title or picture."""
+    def show(self, region: Evidence, times: Sequence[float] = ()) -> RegionView:
+        """A region as roles see it.
+
+        What a compressor wrote in its place is shown as a text without title or picture.
+        """
         item, leaves = self._items[region.item_id], self.leaves(region.item_id)
         if region.text:
-            return Shown(item.id, "text", "", region.lo, region.hi, region.text, region.score, "", leaves.span(region.lo, region.hi))
-        return Shown(item.id, item.modality, item.title, region.lo, region.hi, region_text(item, leaves, region.lo, region.hi), region.score,
+            return RegionView(item.id, "text", "", region.lo, region.hi, region.text, region.score, "",
+                              leaves.span(region.lo, region.hi))
+        return RegionView(item.id, item.modality, item.title, region.lo, region.hi,
+                          region_text(item, leaves, region.lo, region.hi), region.score,
                      self.picture(item.id), leaves.span(region.lo, region.hi), tuple(times))
 
     def picture(self, item_id: str) -> str:
@@ -86,7 +94,8 @@ class Searcher:
         Modality of each row.
     """
 
-    def __init__(self, index: ItemIndex, encode: Callable[[Sequence[str]], np.ndarray], modality: np.ndarray, allowed: np.ndarray | None = None) -> None:
+    def __init__(self, index: ItemIndex, encode: Callable[[Sequence[str]], np.ndarray], modality: np.ndarray,
+                 allowed: np.ndarray | None = None) -> None:
         self._index, self._encode, self._modality, self._allowed = index, encode, modality, allowed
         self._row = {i: n for n, i in enumerate(index.ids)}
         self._vectors: OrderedDict[str, np.ndarray] = OrderedDict()
@@ -99,24 +108,28 @@ class Searcher:
         return sorted(set(seen.tolist()))
 
     def vector(self, query: str, trace: Trace | None = None) -> np.ndarray:
-        """f0's unit vector of a query, shape (dimension,); half a surrogate pair, which a model may write, becomes a question mark."""
+        """f0's unit vector of a query, shape (dimension,).
+
+        Half a surrogate pair, which a model may write, becomes a question mark.
+        """
         started = time.perf_counter()
         query = encodable(query)
         with self._lock:  # one encoder, many threads; torch uses its own threads inside
-            found = self._vectors.get(query)
-            if found is None:
-                found = self._vectors[query] = self._encode([query])[0]
+            vector = self._vectors.get(query)
+            if vector is None:
+                vector = self._vectors[query] = self._encode([query])[0]
                 if len(self._vectors) > 50_000:
                     self._vectors.popitem(last=False)
         if trace is not None:
             trace.spend("encode", time.perf_counter() - started)
-        return found
+        return vector
 
     def search(self, query: str, k: int, trace: Trace, *, modalities: Collection[str] | None = None,
                exclude: Collection[str] = ()) -> list[tuple[str, float]]:
         """The k best (item id, score), best first, fewer where the corpus has fewer.
 
-        ``modalities`` restricts the search, ``exclude`` leaves items out, both inside the index, so that k results still come.
+        ``modalities`` restricts the search, ``exclude`` leaves items out, both inside the index, so that k results
+        still come.
         """
         vector = self.vector(query, trace)
         started = time.perf_counter()
@@ -152,10 +165,11 @@ class Scorer:
 
 @dataclass(slots=True)
 class Tools:
-    """All that a system may use. ``gold`` (question id to (item id, fragments) of its best-annotated group) is for oracles and measuring only.
+    """All that a system may use. ``gold`` (question id to (item id, fragments) of its best-annotated group) is for
+    oracles and measuring only.
 
-    ``corpus_scope`` says what is searched: ``unified`` (all benchmarks' items), ``own`` (this benchmark's), ``gold`` (nothing is searched: each
-    question's annotated items are given, and ``find`` returns them). ``evidence_cap``: which
+    ``corpus_scope`` says what is searched: ``unified`` (all benchmarks' items), ``own`` (this benchmark's), ``gold``
+    (nothing is searched: each question's annotated items are given, and ``find`` returns them). ``evidence_cap``: which
     cap of the reader's evidence holds, the paper's for text (16k) or for video benchmarks (64k).
     """
 
@@ -171,8 +185,12 @@ class Tools:
 
     def find(self, question_id: str, query: str, k: int, trace: Trace, *, modalities: Collection[str] | None = None,
              exclude: Collection[str] = ()) -> list[tuple[str, float]]:
-        """Search, or under the corpus scope ``gold`` the question's annotated items (once: follow-ups find nothing new)."""
+        """Search, or under the corpus scope ``gold`` the question's annotated items (once.
+
+        Follow-ups find nothing new).
+        """
         if self.corpus_scope == "gold":
-            given = dict.fromkeys(i for i, _ in self.gold.get(question_id, ()))
-            return [(i, 0.0) for i in given if i not in exclude and (modalities is None or self.library.item(i).modality in modalities)]
+            items = dict.fromkeys(i for i, _ in self.gold.get(question_id, ()))
+            return [(i, 0.0) for i in items if i not in exclude
+                    and (modalities is None or self.library.item(i).modality in modalities)]
         return self.searcher.search(query, k, trace, modalities=modalities, exclude=exclude)

@@ -30,8 +30,8 @@ class UniversalRag:
         modalities = tools.roles.router.route(question.question, tools.searcher.modalities, trace)
         hits = tools.find(question.id, question.question, self.k, trace, modalities=modalities)
         ids = tuple(i for i, _ in hits)
-        done = Round(question.question, ids, ids, tuple(keep_whole(ids, tools, [s for _, s in hits])))
-        result = answer_from(question, tools, trace, [done])
+        only = Round(question.question, ids, ids, tuple(keep_whole(ids, tools, [s for _, s in hits])))
+        result = answer_from(question, tools, trace, [only])
         result.notes["routed to " + "+".join(modalities)] = 1
         return result
 

@@ -26,10 +26,14 @@ _SEVERAL = re.compile(r"\b[A-E](?:[\s,/&]+(?:and\s+|or\s+|nor\s+)?[A-E]\b)+")
 _LEAD = re.compile(r"^.*?\b(?:answer|option|choice)\s*(?:is|:|=)\s*", re.I | re.S)
 
 
+def listed_options(question: Question) -> dict[str, str]:
+    """The options that the question's details list, by letter (one capital, A to Z)."""
+    return {k: v for k, v in details_of(question).items() if re.fullmatch(r"[A-Z]", k)}
+
+
 def options_of(question: Question) -> dict[str, str]:
-    """The question's options by letter, out of its details, else out of its text ('\\n(A) ..')."""
-    given = {k: v for k, v in details_of(question).items() if re.fullmatch(r"[A-E]", k)}
-    return given or dict(re.findall(r"(?:^|\n)\s*\(([A-E])\)\s*(.+)", question.question))
+    """The question's options by letter: those that its details list, otherwise those in its text ('\\n(A) ..')."""
+    return listed_options(question) or dict(re.findall(r"(?:^|\n)\s*\(([A-E])\)\s*(.+)", question.question))
 
 
 def parse_option(reply: str, options: dict[str, str]) -> str:

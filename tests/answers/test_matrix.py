@@ -405,7 +405,7 @@ def test_models_are_found_as_folders_and_nothing_is_fetched(tmp_path: Path) -> N
 def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
     from canopy.answers.caching import CachingReader
     from canopy.answers.scorekeeping import seconds_of
-    from canopy.llm.roles import Reply, Shown
+    from canopy.llm.roles import RegionView, Reply
 
     asked: list[str] = []
 
@@ -422,7 +422,7 @@ def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
             asked.extend(texts)
             return [len(t) for t in texts]
 
-    reader, shown = CachingReader(Slow()), [Shown("b/a", "text", "A", 0, 1, "words")]
+    reader, shown = CachingReader(Slow()), [RegionView("b/a", "text", "A", 0, 1, "words")]
     told = []
     for evidence in (shown, list(shown), []):
         trace = Trace()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from canopy.config import Evaluation
 from canopy.evaluation.cases import Words, read_words
 from canopy.evaluation.measurement import measure
-from canopy.evaluation.systems import GOLD, TUNED, WHOLE, flat_leaf
 from canopy.evaluation.metrics import answers_kept, decisions_held, find_answers, matchable, retrieval_ranks
+from canopy.evaluation.systems import GOLD, TUNED, WHOLE, flat_leaf
 from canopy.hierarchy.tree import build_tree
 from canopy.items import Item, Question
 from canopy.refinement import refine

@@ -16,7 +16,8 @@ import pytest
 from canopy.errors import ServerError
 from canopy.llm import wire
 from canopy.llm.cache import ReplyCache
-from canopy.llm.client import HOPELESS, ChatClient, read_completion
+from canopy.llm.client import REFUSAL_LIMIT, ChatClient
+from canopy.llm.completion import read_completion
 from canopy.llm.roles import Trace
 from canopy.llm.wire import Failed, Refused, Server
 from tests.llm.scripted_server import FAULTS, Request, ScriptedServer, words_of
@@ -193,11 +194,11 @@ def test_a_role_that_is_refused_from_the_start_stops_the_run() -> None:
     with ScriptedServer(lambda r: "!400 this model reads no images" if "picture" in words_of(r) else "ok") as server:
         client = client_of(server)
         lasting = []
-        for n in range(HOPELESS):
+        for n in range(REFUSAL_LIMIT):
             with pytest.raises(Refused) as e:
                 ask(client, f"picture {n}")
             lasting.append(e.value.lasting)
-        assert lasting == [False] * (HOPELESS - 1) + [True]
+        assert lasting == [False] * (REFUSAL_LIMIT - 1) + [True]
         ask(client, "words")
         with pytest.raises(Refused) as e:  # the role has been served: only this request is refused
             ask(client, "picture")

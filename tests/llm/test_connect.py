@@ -12,11 +12,11 @@ from canopy.items import Question
 from canopy.llm import connect
 from canopy.llm.connect import connect_roles, named_server
 from canopy.llm.counting import EstimatedTokens
-from canopy.llm.roles import Roles, Shown, Trace
+from canopy.llm.roles import RegionView, Roles, Trace
 from tests.llm.scripted_server import ScriptedServer
 
 QUESTION = Question("b/1", "b", "How long is the Nile?")
-SHOWN = [Shown("b/nile", "text", "Nile", 0, 1, "The Nile is 6,650 km long.")]
+SHOWN = [RegionView("b/nile", "text", "Nile", 0, 1, "The Nile is 6,650 km long.")]
 
 
 def no_plain() -> Roles:

@@ -24,10 +24,11 @@ from pathlib import Path
 from canopy.config import Language
 from canopy.items import Question
 from canopy.llm.connect import connect_roles
-from canopy.llm.roles import Shown, Trace
-roles = connect_roles(Language(base_url=sys.argv[1], model="tiny", concurrency={AT_ONCE}), Path(sys.argv[2]), lambda: None)
+from canopy.llm.roles import RegionView, Trace
+roles = connect_roles(Language(base_url=sys.argv[1], model="tiny", concurrency={AT_ONCE}),
+                      Path(sys.argv[2]), lambda: None)
 def answer(n):
-    trace, shown = Trace(), [Shown(f"b/{{n}}", "text", "", 0, 1, f"evidence {{n}}")]
+    trace, shown = Trace(), [RegionView(f"b/{{n}}", "text", "", 0, 1, f"evidence {{n}}")]
     assert not roles.critic.judge(f"question {{n}}", shown, None, trace).sufficient
     text = roles.reader.read(Question(f"b/{{n}}", "b", f"question {{n}}"), shown, trace).text
     assert trace.count() == 3

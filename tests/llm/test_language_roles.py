@@ -21,15 +21,15 @@ from canopy.llm.client import ChatClient
 from canopy.llm.counting import EstimatedTokens
 from canopy.llm.critic import LanguageCritic
 from canopy.llm.reader import LanguageReader, clean_answer, form_of
-from canopy.llm.roles import Memory, Reply, Roles, Shown, Trace, Verdict
+from canopy.llm.roles import Memory, RegionView, Reply, Roles, Trace, Verdict
 from canopy.llm.router import LanguageRouter
 from canopy.llm.showing import PIXELS
 from canopy.llm.wire import Server
 from tests.llm.scripted_server import Request, ScriptedServer, pictures_of, prompt_of, words_of
 from tests.media.making import number_of, numbered, write_video
 
-NILE = Shown("b/nile", "text", "Nile", 0, 2, "The Nile flows north.", span=(0, 21))
-LAKES = Shown("b/lakes", "table", "Great Lakes", 0, 1, "Great Lakes\nLake is Erie; Depth is 64", span=(0, 1))
+NILE = RegionView("b/nile", "text", "Nile", 0, 2, "The Nile flows north.", span=(0, 21))
+LAKES = RegionView("b/lakes", "table", "Great Lakes", 0, 1, "Great Lakes\nLake is Erie; Depth is 64", span=(0, 1))
 EVIDENCE = [NILE, LAKES]
 
 
@@ -53,7 +53,7 @@ def calls(trace: Trace) -> list[tuple[str, str]]:
 # --- critic
 
 def judge(reply: str | Callable[[Request], str], memory: Memory | None = None,
-          evidence: list[Shown] = EVIDENCE) -> tuple[Verdict, Trace, ScriptedServer]:
+          evidence: list[RegionView] = EVIDENCE) -> tuple[Verdict, Trace, ScriptedServer]:
     trace = Trace()
     with roles_over(reply) as (roles, server):
         return roles.critic.judge("How long is the Nile?", evidence, memory, trace), trace, server
@@ -108,7 +108,7 @@ def test_the_critic_is_shown_that_nothing_was_found() -> None:
 
 @pytest.mark.parametrize(("modality", "kept"), [("text", 2), ("video", 3)])
 def test_over_the_cap_the_critic_sees_the_newest_and_says_so(modality: str, kept: int) -> None:
-    evidence = [Shown(f"b/{n}", modality, "", 0, 1, f"region {n} has five words") for n in range(4)]
+    evidence = [RegionView(f"b/{n}", modality, "", 0, 1, f"region {n} has five words") for n in range(4)]
     trace = Trace()
     with ScriptedServer() as server:
         LanguageCritic(ChatClient(Server(server.url, "tiny")), count_words, room=(12, 15)).judge("What?", evidence,
@@ -170,7 +170,7 @@ CHOICE = Question("b/2", "b", "What is shown?", details=(("A", "a river"), ("B",
 LISTED = Question("b/3", "b", "Which lakes?", details=(("modalities", "table"),))
 
 
-def read(question: Question, reply: str, evidence: list[Shown] = EVIDENCE) -> tuple[Reply, Trace, ScriptedServer]:
+def read(question: Question, reply: str, evidence: list[RegionView] = EVIDENCE) -> tuple[Reply, Trace, ScriptedServer]:
     trace = Trace()
     with roles_over(reply) as (roles, server):
         return roles.reader.read(question, evidence, trace), trace, server
@@ -179,7 +179,7 @@ def read(question: Question, reply: str, evidence: list[Shown] = EVIDENCE) -> tu
 @pytest.mark.parametrize(("question", "evidence", "prompt"), [
     (PLAIN, EVIDENCE, "reader_short"), (CHOICE, EVIDENCE, "reader_option"), (LISTED, EVIDENCE, "reader_list"),
     (PLAIN, [], "closed_short"), (CHOICE, [], "closed_option"), (LISTED, [], "closed_list")])
-def test_the_reader_asks_for_the_form_that_the_question_has(question: Question, evidence: list[Shown],
+def test_the_reader_asks_for_the_form_that_the_question_has(question: Question, evidence: list[RegionView],
                                                             prompt: str) -> None:
     _, trace, server = read(question, "B", evidence)
     request = server.requests[0]
@@ -257,7 +257,7 @@ def media(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def seen(evidence: list[Shown], sees_media: bool = True) -> tuple[Request, Trace]:
+def seen(evidence: list[RegionView], sees_media: bool = True) -> tuple[Request, Trace]:
     trace = Trace()
     with roles_over("x", sees_media) as (roles, server):
         roles.reader.read(PLAIN, evidence, trace)
@@ -265,8 +265,9 @@ def seen(evidence: list[Shown], sees_media: bool = True) -> tuple[Request, Trace
 
 
 def test_images_and_frames_reach_the_model_as_parts(media: Path) -> None:
-    evidence = [NILE, Shown("b/red", "image", "Red", 0, 1, "Red. A wall", media=str(media / "red.png")),
-                Shown("b/film", "video", "Film", 0, 2, "Film. Bars", media=str(media / "film.mp4"), span=(0.0, 40.0),
+    evidence = [NILE, RegionView("b/red", "image", "Red", 0, 1, "Red. A wall", media=str(media / "red.png")),
+                RegionView("b/film", "video", "Film", 0, 2, "Film. Bars", media=str(media / "film.mp4"),
+                           span=(0.0, 40.0),
                       times=(5.0, 15.0, 25.0))]
     request, trace = seen(evidence)
     content = next(m["content"] for m in request["messages"] if m["role"] == "user")
@@ -284,23 +285,24 @@ def test_images_and_frames_reach_the_model_as_parts(media: Path) -> None:
 
 
 def test_a_model_without_eyes_gets_words_alone(media: Path) -> None:
-    request, _ = seen([Shown("b/red", "image", "Red", 0, 1, "Red. A wall", media=str(media / "red.png"))],
+    request, _ = seen([RegionView("b/red", "image", "Red", 0, 1, "Red. A wall", media=str(media / "red.png"))],
                       sees_media=False)
     assert isinstance(request["messages"][1]["content"],
                       str) and "[1] (image) Red. A wall" in request["messages"][1]["content"]
 
 
 def test_small_pictures_stay_as_they_are(media: Path) -> None:
-    request, _ = seen([Shown("b/blue", "image", "", 0, 1, "", media=str(media / "blue.png"))])
+    request, _ = seen([RegionView("b/blue", "image", "", 0, 1, "", media=str(media / "blue.png"))])
     assert decoded(pictures_of(request)[0]).size == (30, 20) and "(no words)" in words_of(request)
 
 
 def test_what_cannot_be_shown_is_said_and_counted(media: Path) -> None:
-    evidence = [Shown("b/a", "image", "Broken", 0, 1, "", media=str(media / "broken.png")),
-                Shown("b/b", "image", "Gone", 0, 1, "", media=str(media / "gone.png")),
-                Shown("b/c", "video", "Film", 0, 1, "", media=str(media / "film.mp4"), span=(0, 99), times=(5.0, 90.0)),
-                Shown("b/d", "video", "None", 0, 1, "", media=str(media / "broken.png"), times=(5.0,)),
-                Shown("b/e", "image", "No file", 0, 1, "")]
+    evidence = [RegionView("b/a", "image", "Broken", 0, 1, "", media=str(media / "broken.png")),
+                RegionView("b/b", "image", "Gone", 0, 1, "", media=str(media / "gone.png")),
+                RegionView("b/c", "video", "Film", 0, 1, "", media=str(media / "film.mp4"), span=(0, 99),
+                           times=(5.0, 90.0)),
+                RegionView("b/d", "video", "None", 0, 1, "", media=str(media / "broken.png"), times=(5.0,)),
+                RegionView("b/e", "image", "No file", 0, 1, "")]
     request, trace = seen(evidence)
     assert trace.notes == {"images that cannot be shown": 2, "frames that cannot be shown": 1,
                            "videos that cannot be shown": 1}
@@ -313,6 +315,7 @@ def test_what_cannot_be_shown_is_said_and_counted(media: Path) -> None:
 
 def test_the_critic_sees_pictures_too(media: Path) -> None:
     with roles_over('{"sufficient": true, "missing": "", "query": ""}', True) as (roles, server):
-        roles.critic.judge("What colour?", [Shown("b/red", "image", "Red", 0, 1, "", media=str(media / "red.png"))],
+        roles.critic.judge("What colour?", [RegionView("b/red", "image", "Red", 0, 1, "",
+                                                       media=str(media / "red.png"))],
                            None, Trace())
         assert len(pictures_of(server.requests[0])) == 1 and prompt_of(server.requests[0]) == "critic"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from canopy.config import Answers, Options
 from canopy.items import Evidence, Item
-from canopy.llm.roles import Shown, Trace
+from canopy.llm.roles import RegionView, Trace
 from canopy.pipelines.base import Result, Round, all_systems
 from canopy.pipelines.canopy import SYSTEMS, Canopy, is_stated, new_words
 from canopy.pipelines.compression import keep_whole, score_items
@@ -56,7 +56,7 @@ def test_rounds_search_what_the_critic_asks_for_and_skip_what_is_in_evidence(cor
     assert [(q, len(shown)) for q, shown in bench.critic.saw] == [(DAM, len(result.rounds[0].kept)),
                                                                   (DAM, len(result.evidence))]
     assert [trace.count(r) for r in ("critic", "reader", "classifier", "router")] == [2, 1, 0, 0]
-    assert bench.reader.saw == [tuple(result.shown)] and result.answer == "an answer" and not result.cap_cut
+    assert bench.reader.saw == [tuple(result.views)] and result.answer == "an answer" and not result.cap_cut
 
 
 def test_each_round_is_refined_with_its_own_query(corpus: Corpus) -> None:
@@ -122,7 +122,7 @@ def test_the_cap_keeps_the_newest(corpus: Corpus) -> None:
     assert (
         cut.cap_cut
         and cut.tokens <= 100
-        and cut.tokens == sum(e.tokens for e in cut.evidence) == sum(len(s.words().split()) for s in cut.shown)
+        and cut.tokens == sum(e.tokens for e in cut.evidence) == sum(len(s.words().split()) for s in cut.views)
     )
     assert set(cut.rounds[1].new) <= {e.item_id for e in cut.evidence} and cut.rounds == full.rounds
     # in the order they were retrieved
@@ -155,7 +155,7 @@ def test_order_of_the_evidence(corpus: Corpus) -> None:
     scores = [e.score for e in by_score.evidence]
     assert scores == sorted(scores, reverse=True) and [e.score for e in best_last.evidence] == sorted(scores)
     assert {(e.item_id, e.lo) for e in plain.evidence} == {(e.item_id, e.lo) for e in by_score.evidence}
-    assert [s.score for s in by_score.shown] == scores
+    assert [s.score for s in by_score.views] == scores
     same = [(Evidence(str(n), 0, 1, 0.5, 0), None) for n in range(4)]
     assert order_regions(same, "score") == same == order_regions(same, "best_last")  # type: ignore[arg-type,comparison-overlap]
 
@@ -205,7 +205,10 @@ def test_flat_candidates_are_leaves_that_beat_their_parent(corpus: Corpus) -> No
     result = ask(corpus.bench(), k=9, flat_global=True)
     usual = ask(corpus.bench(), k=9)
     for item in result.rounds[0].new:
-        tree, scores = corpus.scorers["f_theta"].tree(item), corpus.scorers["f_theta"].scores([item], corpus.searcher.vector(DAM))[0]
+        tree, scores = (
+            corpus.scorers["f_theta"].tree(item),
+            corpus.scorers["f_theta"].scores([item], corpus.searcher.vector(DAM))[0],
+        )
         leaves = [n for n in range(len(tree)) if tree.hi[n] - tree.lo[n] == 1]
         wanted = [(int(tree.lo[n]), int(tree.hi[n])) for n in leaves if tree.parent[n] < 0
                   or scores[n] >= scores[tree.parent[n]]] or [(0, int(tree.hi[0]))]
@@ -251,7 +254,7 @@ def test_looking_ahead_finds_a_leaf_below_a_weak_level(corpus: Corpus) -> None:
 def test_an_answer_that_is_not_stated_is_read_again_from_the_whole(corpus: Corpus) -> None:
     kept = ask(corpus.bench(), k=1)
     nile = corpus.library.item("tiny/nile").text
-    elsewhere = next(w for w in ("Khartoum", "Cairo", "millennia") if all(w not in s.text for s in kept.shown))
+    elsewhere = next(w for w in ("Khartoum", "Cairo", "millennia") if all(w not in s.text for s in kept.views))
     bench = corpus.bench(answers=(elsewhere,))
     result = ask(bench, k=1, faithfulness=True)
     assert len(bench.reader.saw) == 2 and bench.reader.saw[1][0].text == nile and result.notes == {"reread whole": 1}
@@ -266,9 +269,9 @@ def test_an_answer_that_is_not_stated_is_read_again_from_the_whole(corpus: Corpu
 
 
 def test_stated_means_whole_words() -> None:
-    shown = [Shown("tiny/nile", "text", "Rivers", 0, 1, "The Blue Nile meets it.")]
-    assert all(is_stated(Result(a, shown=shown)) for a in ("blue nile", "Rivers", "the Nile", "no", "C", ""))
-    assert not is_stated(Result("Blue Ni", shown=shown)) and not is_stated(Result("Nile"))
+    shown = [RegionView("tiny/nile", "text", "Rivers", 0, 1, "The Blue Nile meets it.")]
+    assert all(is_stated(Result(a, views=shown)) for a in ("blue nile", "Rivers", "the Nile", "no", "C", ""))
+    assert not is_stated(Result("Blue Ni", views=shown)) and not is_stated(Result("Nile"))
 
 
 def test_frames_by_score_are_as_many_in_all(corpus: Corpus) -> None:
@@ -300,7 +303,7 @@ def test_frames_are_shared_over_all_rounds(corpus: Corpus) -> None:
     result = ask(bench, "Does the crew walk to the launch pad?", k=1, frame_density=True, system={"routed": True})
     usual = ask(corpus.bench(more("the capsule reaches orbit"), to=("video",)),
                 "Does the crew walk to the launch pad?", k=1, system={"routed": True})
-    assert sum(len(s.times) for s in result.shown) == sum(len(s.times) for s in usual.shown) > 0
+    assert sum(len(s.times) for s in result.views) == sum(len(s.times) for s in usual.views) > 0
 
 
 def test_the_critic_carries_facts_and_gaps(corpus: Corpus) -> None:
@@ -398,12 +401,12 @@ def test_the_critic_sees_what_fits_under_the_readers_cap_best_first(corpus: Corp
 
 
 def test_a_list_is_stated_where_each_of_its_parts_is(corpus: Corpus) -> None:
-    shown = [Shown("a", "text", "", 0, 1, "It passes through Vienna."),
-             Shown("b", "text", "", 0, 1, "Belgrade lies on it.")]
+    shown = [RegionView("a", "text", "", 0, 1, "It passes through Vienna."),
+             RegionView("b", "text", "", 0, 1, "Belgrade lies on it.")]
     assert (
-        is_stated(Result("Belgrade; Vienna", shown=shown))
-        and not is_stated(Result("Vienna; Paris", shown=shown))
-        and is_stated(Result("; ", shown=shown))
+        is_stated(Result("Belgrade; Vienna", views=shown))
+        and not is_stated(Result("Vienna; Paris", views=shown))
+        and is_stated(Result("; ", views=shown))
     )
 
 

@@ -84,8 +84,8 @@ def test_words_of_users_are_never_evaluated_or_parsed(compressor: Any, capsys: p
 def test_the_system_reads_the_compressed_words(shelf: Shelf) -> None:
     with ScriptedServer() as server:
         result, trace = shelf.answer("longllmlingua", server)
-        assert [c.role for c in trace.calls] == ["reader"] and len(result.shown) == 1
-        assert result.shown[0].title == "" and result.shown[0].text == result.evidence[0].text
+        assert [c.role for c in trace.calls] == ["reader"] and len(result.views) == 1
+        assert result.views[0].title == "" and result.views[0].text == result.evidence[0].text
 
 
 def test_a_model_with_too_small_a_window_is_refused(tmp_path: Any) -> None:
@@ -101,5 +101,5 @@ def test_a_text_over_the_readers_cap_is_read_up_to_it(shelf: Shelf) -> None:
         assert whole.tokens > 100 and not whole.cap_cut
         cut, _ = shelf.answer("longllmlingua", server, answers=Answers(k=9, evidence_tokens=100))
     assert (
-        cut.cap_cut and 90 <= cut.tokens <= 100 and whole.shown[0].text.startswith(cut.shown[0].text) and cut.rewritten
+        cut.cap_cut and 90 <= cut.tokens <= 100 and whole.views[0].text.startswith(cut.views[0].text) and cut.rewritten
     )

@@ -62,10 +62,10 @@ def test_the_summary_is_shown_alone_and_an_empty_one_not_at_all(shelf: Shelf, mo
         writer = hold_model("recomp_abstractive", shelf.models, Summariser)
         expected, cut = writer.summarise(QUESTION.question, "\n".join(shelf.library.show(e).words()
                                                                       for e in _whole(result, shelf)))
-        assert [s.text for s in result.shown] == [expected] * bool(expected) and result.notes.get(
+        assert [s.text for s in result.views] == [expected] * bool(expected) and result.notes.get(
             "documents cut for the summariser", 0
         ) == cut
-        assert all(s.title == "" and s.modality == "text" for s in result.shown)
+        assert all(s.title == "" and s.modality == "text" for s in result.views)
         monkeypatch.setattr(Summariser, "summarise", lambda self, question, documents: ("", False))
         result, _ = shelf.answer("recomp-abstractive", server)
         assert (

@@ -26,7 +26,7 @@ def run(name: str, bench: Bench, words: str = DAM, k: int = 4) -> Result:
     trace = Trace()
     result = find_systems([name])[0].make(Answers(k=k)).answer(question(words), bench.tools, trace)
     assert (trace.count(), trace.count("reader")) == (1, 1)  # no system of one pass asks anyone but the reader
-    assert result.answer == "an answer" and bench.reader.saw == [tuple(result.shown)]
+    assert result.answer == "an answer" and bench.reader.saw == [tuple(result.views)]
     return result
 
 
@@ -46,7 +46,7 @@ def test_vanilla_reads_the_k_best_whole(corpus: Corpus) -> None:
     result = run("vanilla", corpus.bench())
     assert [(e.item_id, e.score) for e in result.evidence] == corpus.searcher.search(DAM, 4, Trace())
     assert all((e.lo, e.hi) == (0, corpus.library.leaves(e.item_id).count) for e in result.evidence)
-    assert result.tokens == sum(len(s.words().split()) for s in result.shown) and len(run("vanilla", corpus.bench(),
+    assert result.tokens == sum(len(s.words().split()) for s in result.views) and len(run("vanilla", corpus.bench(),
                                                                                           k=50).evidence) == 9
 
 
@@ -89,7 +89,7 @@ def test_gold_items_and_spans(corpus: Corpus) -> None:
                                                                  ("tiny/elements", 3, 4), ("tiny/diagram", 0, 1)]
     text = corpus.library.item("tiny/curie").text
     assert all(text[int(e.span[0]):int(e.span[1])].strip() == s.text for e,
-               s in zip(spans.evidence[:2], spans.shown[:2], strict=True))
+               s in zip(spans.evidence[:2], spans.views[:2], strict=True))
     assert run("gold-span", corpus.bench(corpus_scope="gold")).evidence == [] and spans.tokens < whole.tokens
 
 

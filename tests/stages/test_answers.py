@@ -189,7 +189,8 @@ def test_another_reader_leaves_what_is_answered_be(made: Path, tmp_path: Path) -
         answer(root)
 
     with ScriptedServer() as server:
-        change("corpus_scopes: [unified]", f"corpus_scopes: [unified], readers: [{{base_url: '{server.url}', model: tiny}}]")
+        reader = f"readers: [{{base_url: '{server.url}', model: tiny}}]"
+        change("corpus_scopes: [unified]", f"corpus_scopes: [unified], {reader}")
         assert (
             journals(root) == [first]
             and first.read_bytes().startswith(lines)
@@ -209,7 +210,11 @@ def test_another_reader_leaves_what_is_answered_be(made: Path, tmp_path: Path) -
 
 def test_the_critic_reads_no_more_than_the_reader_may(made: Path, tmp_path: Path) -> None:
     def script(request: Request) -> str:
-        return '{"sufficient": false, "missing": "more", "query": "rivers"}' if prompt_of(request) == "critic" else answer_plainly(request)
+        return (
+            '{"sufficient": false, "missing": "more", "query": "rivers"}'
+            if prompt_of(request) == "critic"
+            else answer_plainly(request)
+        )
 
     with ScriptedServer(script) as server:
         root = copy_answer_workspace(made, tmp_path / "w", [("answers: {k: 3, budgets: [0.3]}",

@@ -17,8 +17,8 @@ from canopy.benchmarks.declaration import Benchmark, write_declaration
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.split import SPLIT_SCHEMA
 from canopy.items import Annotation, Question, write_annotations, write_items, write_questions, write_table
+from canopy.llm.showing import FRAME_TOKENS
 from canopy.media.videos import frame_times
-from canopy.pipelines.evidence import FRAME_TOKENS
 from tests.answer_workspace import answer, copy_answer_workspace, make_answer_workspace, outputs, table
 from tests.llm.scripted_server import Request, ScriptedServer, answer_plainly, pictures_of, prompt_of, words_of
 from tests.llm.test_language_roles import decoded

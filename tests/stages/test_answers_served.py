@@ -227,8 +227,9 @@ def test_what_cannot_be_repaired_falls_back_and_is_told(made: Path, tmp_path: Pa
     assert len(rows) == len(QUESTIONS) and all(r["rounds"] == 1 and r["prediction"] for r in rows)
     fallbacks = [{c["role"]: (c["count"], c["fallbacks"]) for c in r["calls"]} for r in rows]
     assert all(f["critic"] == (1, 0) and f["critic_repair"] == (1, 1) for f in fallbacks)
-    told = f"{len(rows)} of {sum(c['count'] for r in table(tmp_path / 'w').to_pylist() for c in r['calls'])} replies could not be used, and a fallback stood in."
-    assert told in done.stdout and told in json.loads(outputs(tmp_path / "w")["summary.json"])["notes"]
+    calls = sum(c["count"] for r in table(tmp_path / "w").to_pylist() for c in r["calls"])
+    note = f"{len(rows)} of {calls} replies could not be used, and a fallback stood in."
+    assert note in done.stdout and note in json.loads(outputs(tmp_path / "w")["summary.json"])["notes"]
 
 
 @pytest.mark.slow

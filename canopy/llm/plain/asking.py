@@ -54,16 +54,16 @@ def kind_of(question: str) -> Kind:
     Where the question does not begin with a question word (or one within three words: ``In what year ...``), its last
     one asks: ``... died in what year?``.
     """
-    said = question.strip()
-    if alternatives(said):
+    words = question.strip()
+    if alternatives(words):
         return "choice"
-    if _VERDICT.match(said):
+    if _VERDICT.match(words):
         return "verdict"
-    asks = list(_ASKS.finditer(said))
+    asks = list(_ASKS.finditer(words))
     if not asks:
         return "other"
-    asking = asks[0] if len(said[:asks[0].start()].split()) <= 3 else asks[-1]
-    return next((kind for kind, pattern in _KINDS if pattern.match(said, asking.start())), "other")
+    asking = asks[0] if len(words[:asks[0].start()].split()) <= 3 else asks[-1]
+    return next((kind for kind, pattern in _KINDS if pattern.match(words, asking.start())), "other")
 
 
 def asks_for_several(question: str) -> bool:

@@ -10,9 +10,11 @@ from canopy.llm.plain.asking import Kind
 from canopy.llm.plain.sentences import Sentence
 from canopy.llm.plain.words import OF, STOP, name_spans, quoted, words
 
-_MONTH = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+_MONTH = (r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|"
+          r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?")
 _DATE = re.compile(
-    rf"\b(?:{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,\s?\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s,?\d{{4}})?|{_MONTH}\s\d{{4}}|"
+    rf"\b(?:{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,\s?\d{{4}})?|"
+    rf"\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s,?\d{{4}})?|{_MONTH}\s\d{{4}}|"
     r"(?:1\d|20)\d{2}s?(?:\s?[-–]\s?(?:(?:1\d|20)\d{2}|\d{2}))?|\d{1,2}(?:st|nd|rd|th)\scentury)\b"
 )
 _AMOUNT = re.compile(r"[$€£¥]?\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|thousand|million|billion|trillion))?")
@@ -45,12 +47,12 @@ class Candidate:
 
 def find_candidates(sentence: Sentence, kind: Kind) -> list[Candidate]:
     """A sentence's candidates in order of appearance, the title of its item last."""
-    found = list(_cells(sentence.text, kind) if sentence.modality == "table" and " is " in sentence.text
+    candidates = list(_cells(sentence.text, kind) if sentence.modality == "table" and " is " in sentence.text
                  else _spans(sentence.text, kind))
     if sentence.title and kind not in ("time", "number"):
-        found.append(Candidate(sentence.title, len(sentence.text), 0.6 if kind in ("person", "place", "other")
+        candidates.append(Candidate(sentence.title, len(sentence.text), 0.6 if kind in ("person", "place", "other")
                                else 0.3))
-    return found
+    return candidates
 
 
 def _cells(row: str, kind: Kind) -> Iterator[Candidate]:
@@ -103,8 +105,8 @@ def _phrases(text: str) -> Iterator[Candidate]:
 
 def fit_of(text: str, kind: Kind) -> float:
     """How well a name's or cell's form fits, 0 to 1."""
-    said = words(text)
-    if not said or len(said) > 2 * LONGEST:
+    tokens = words(text)
+    if not tokens or len(tokens) > 2 * LONGEST:
         return 0.0
     date, digits = _DATE.fullmatch(text), sum(c.isdigit() for c in text) / max(1, len(text))
     if kind == "time":
@@ -114,7 +116,7 @@ def fit_of(text: str, kind: Kind) -> float:
     if digits > 0.5 or date:
         return 0.1
     if kind == "person":
-        return (1.0 if 2 <= len(said) <= 4 and all(w[0].isupper() for w in text.split() if w[0].isalpha()
+        return (1.0 if 2 <= len(tokens) <= 4 and all(w[0].isupper() for w in text.split() if w[0].isalpha()
                                                    and len(w) > 3) else 0.5) - 0.3 * (digits > 0)
     if kind == "place":
         return 0.8
@@ -128,5 +130,5 @@ def years(text: str) -> list[int]:
 
 def amounts(text: str) -> list[float]:
     """The numbers in a text that are no years, in order."""
-    found = [m.group().replace(",", "").strip("$€£¥% ") for m in re.finditer(r"[$€£¥]?\d[\d,]*(?:\.\d+)?", text)]
-    return [float(x) for x in found if x and not re.fullmatch(r"(?:1[5-9]|20)\d\d", x)]
+    numbers = [m.group().replace(",", "").strip("$€£¥% ") for m in re.finditer(r"[$€£¥]?\d[\d,]*(?:\.\d+)?", text)]
+    return [float(x) for x in numbers if x and not re.fullmatch(r"(?:1[5-9]|20)\d\d", x)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
 from canopy.llm.plain.words import bare_title, content, names, question_entities, words
-from canopy.llm.roles import Memory, Shown, Trace, Verdict
+from canopy.llm.roles import Memory, RegionView, Trace, Verdict
 
 # Chosen on the 150 training questions of a HotpotQA slice: with 5 (10) of its pooled paragraphs in evidence these stop
 # on 53% (63%) of the questions, and 89% (95%) of those have both of their supporting paragraphs.
@@ -43,7 +43,7 @@ class EvidenceCritic:
     def __init__(self, likeness: Likeness) -> None:
         self._likeness = likeness
 
-    def judge(self, question: str, evidence: Sequence[Shown], memory: Memory | None, trace: Trace) -> Verdict:
+    def judge(self, question: str, evidence: Sequence[RegionView], memory: Memory | None, trace: Trace) -> Verdict:
         """A verdict. Evidence that gives no lead to follow is taken as sufficient, and noted."""
         if evidence and is_sufficient(question, evidence):
             return Verdict(True)
@@ -52,7 +52,7 @@ class EvidenceCritic:
             trace.note("plain critic: no lead to follow")
         return verdict
 
-    def follow_up(self, question: str, evidence: Sequence[Shown], memory: Memory | None = None) -> Verdict:
+    def follow_up(self, question: str, evidence: Sequence[RegionView], memory: Memory | None = None) -> Verdict:
         """What to search for next, whether or not the evidence suffices.
 
         A verdict of sufficient where there is nothing to search for.
@@ -70,7 +70,7 @@ class EvidenceCritic:
                        and order else ())
 
 
-def _pages(evidence: Sequence[Shown]) -> list[Page]:
+def _pages(evidence: Sequence[RegionView]) -> list[Page]:
     """The evidence by item, in order of first sight."""
     texts: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
@@ -86,7 +86,7 @@ def uncovered(question: str, pages: Sequence[Page]) -> list[str]:
     return [e for e in question_entities(question) if not content(e) <= there]
 
 
-def is_sufficient(question: str, evidence: Sequence[Shown]) -> bool:
+def is_sufficient(question: str, evidence: Sequence[RegionView]) -> bool:
     """Whether the evidence covers every name in the question and holds together what it asks; see `EvidenceCritic`."""
     pages = _pages(evidence)
     return not uncovered(question, pages) and supports(question, pages)
@@ -94,14 +94,14 @@ def is_sufficient(question: str, evidence: Sequence[Shown]) -> bool:
 
 def supports(question: str, pages: Sequence[Page]) -> bool:
     """Whether the evidence holds together what the question asks; see `EvidenceCritic`."""
-    asked, said = content(question), f" {' '.join(words(question))} "
-    if not asked:
+    stems, spoken = content(question), f" {' '.join(words(question))} "
+    if not stems:
         return bool(pages)
-    if sum(bool(words(p.title)) and f" {' '.join(words(p.title))} " in said for p in pages) >= 2:
+    if sum(bool(words(p.title)) and f" {' '.join(words(p.title))} " in spoken for p in pages) >= 2:
         return True
-    if any(len(asked & p.stems) >= ALONE_SHARE * len(asked) for p in pages):
+    if any(len(stems & p.stems) >= ALONE_SHARE * len(stems) for p in pages):
         return True
-    return any(a is not b and len(b.title) > 3 and len(asked & (a.stems | b.stems)) >= LINKED_SHARE * len(asked)
+    return any(a is not b and len(b.title) > 3 and len(stems & (a.stems | b.stems)) >= LINKED_SHARE * len(stems)
                and b.title.lower() in a.text
                for a in pages for b in pages)
 
@@ -110,9 +110,9 @@ def find_bridges(question: str, sentences: Sequence[Sentence], pages: Sequence[P
                  | set[str] = frozenset()) -> list[str]:
     """Up to ``NAMES`` names in the sentences that the question does not mention, that are no item's title and were
     not searched for."""
-    asked, lowered = set(words(question)), question.lower()
+    own, lowered = set(words(question)), question.lower()
     titles = {p.title.lower() for p in pages}
-    found: list[str] = []
+    bridges: list[str] = []
     for sentence in sentences:
         for name in names(sentence.text):
             low = name.lower()
@@ -120,18 +120,18 @@ def find_bridges(question: str, sentences: Sequence[Sentence], pages: Sequence[P
                 low in lowered
                 or low in titles
                 or low in sentence.title.lower()
-                or name in found
+                or name in bridges
                 or name in searched
-                or asked.issuperset(words(name))
+                or own.issuperset(words(name))
             ):
                 continue
-            found.append(name)
-            if len(found) == NAMES:
-                return found
-    return found
+            bridges.append(name)
+            if len(bridges) == NAMES:
+                return bridges
+    return bridges
 
 
 def remaining(question: str, best: Sentence) -> str:
     """The question's words, in order, that the best sentence and its title do not hold."""
-    held = set(words(best.full))
-    return " ".join(w for w in question.replace("?", " ").split() if not held.issuperset(words(w)))
+    known = set(words(best.full))
+    return " ".join(w for w in question.replace("?", " ").split() if not known.issuperset(words(w)))

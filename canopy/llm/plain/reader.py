@@ -16,7 +16,7 @@ from canopy.llm.plain.asking import Kind, alternatives, asks_for_several, direct
 from canopy.llm.plain.candidates import LONGEST, Candidate, amounts, find_candidates, years
 from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
 from canopy.llm.plain.words import bare_title, content, names, quoted, stem, words
-from canopy.llm.roles import Reply, Shown, Trace
+from canopy.llm.roles import RegionView, Reply, Trace
 from canopy.scoring.options import options_of
 
 # What a candidate's score is made of (`featured`). Fitted as a conditional logit on the 150 training questions of a
@@ -63,26 +63,26 @@ class ExtractiveReader:
         """Word pieces of the encoder."""
         return [int(n) for n in self._count(list(texts))] if len(texts) else []
 
-    def read(self, question: Question, evidence: Sequence[Shown], trace: Trace) -> Reply:
+    def read(self, question: Question, evidence: Sequence[RegionView], trace: Trace) -> Reply:
         """A span of the evidence, a verdict, or an option's letter. ``raw`` is the sentence it was found in."""
         sentences, options = cut_evidence(evidence), options_of(question)
         if options:
             return self._choose_option(question, options, sentences, trace)
         if not sentences:
             return Reply("")
-        asked = question.question
-        scores = self._likeness.to_question(asked, sentences)
-        kind = kind_of(asked)
+        text = question.question
+        scores = self._likeness.to_question(text, sentences)
+        kind = kind_of(text)
         if kind == "verdict":
-            return _judge(asked, sentences)
+            return _judge(text, sentences)
         if kind == "choice":
-            return _choose(asked, sentences, scores)
-        ranked = rank_candidates(asked, kind, sentences, scores)
+            return _choose(text, sentences, scores)
+        ranked = rank_candidates(text, kind, sentences, scores)
         if not ranked:
             trace.note("plain reader: no candidate")
             return Reply("")
         best = ranked[0]
-        several = asks_for_several(asked) and any(k in _MAY_LIST for k, _ in question.details)
+        several = asks_for_several(text) and any(k in _MAY_LIST for k, _ in question.details)
         return Reply("; ".join(_companions(ranked)) if several else best.candidate.text, best.sentence.text)
 
     def _choose_option(self, question: Question, options: dict[str, str], sentences: Sequence[Sentence],
@@ -94,39 +94,39 @@ class ExtractiveReader:
             near = self._likeness.vectors(list(options.values())) @ self._likeness.vectors([stem_words])[0]
             return Reply(letters[int(np.argmax(near))])
         scores = self._likeness.to_question(stem_words, sentences)
-        shown = [sentences[n] for n in np.argsort(-scores, kind="stable")[:16]]
+        best = [sentences[n] for n in np.argsort(-scores, kind="stable")[:16]]
         near = self._likeness.vectors([f"{stem_words} {o}"
-                                       for o in options.values()]) @ self._likeness.vectors([s.full for s in shown]).T
-        held = [max(_share(content(o), content(s.full)) for s in shown) for o in options.values()]
-        return Reply(letters[int(np.argmax(near.max(axis=1) + 0.2 * np.array(held)))],
-                     shown[int(near.max(axis=0).argmax())].text)
+                                       for o in options.values()]) @ self._likeness.vectors([s.full for s in best]).T
+        shares = [max(_share(content(o), content(s.full)) for s in best) for o in options.values()]
+        return Reply(letters[int(np.argmax(near.max(axis=1) + 0.2 * np.array(shares)))],
+                     best[int(near.max(axis=0).argmax())].text)
 
 
-def _share(wanted: frozenset[str], there: frozenset[str]) -> float:
-    return len(wanted & there) / len(wanted) if wanted else 0.0
+def _share(part: frozenset[str], there: frozenset[str]) -> float:
+    return len(part & there) / len(part) if part else 0.0
 
 
 def _subjects(question: str) -> list[str]:
     """The names a question is about."""
-    found: list[str] = []
+    subjects: list[str] = []
     for name in [*quoted(question), *names(question)]:
-        found += [p for p in re.split(r"\s+and\s+|\s*,\s+", name) if p]
-    return list(dict.fromkeys(found))
+        subjects += [p for p in re.split(r"\s+and\s+|\s*,\s+", name) if p]
+    return list(dict.fromkeys(subjects))
 
 
 def _judge(question: str, sentences: Sequence[Sentence]) -> Reply:
     """Yes where for each name the question is about some sentence holds it and most of the question's other words,
     and no other value stands in both."""
     subjects = _subjects(question) or [""]
-    said = content(question) - content(" ".join(subjects)) - {stem("same"), stem("located"), stem("type")}
-    held, best = [], sentences[0]
+    rest = content(question) - content(" ".join(subjects)) - {stem("same"), stem("located"), stem("type")}
+    best_shares, best = [], sentences[0]
     for subject in subjects:
         about = [s for s in sentences if content(subject) <= content(s.full)]
-        shares = [_share(said, content(s.full)) if said else 1.0 for s in about]
-        held.append(max(shares, default=0.0))
-        if shares and shares[int(np.argmax(shares))] >= max(held):
+        shares = [_share(rest, content(s.full)) if rest else 1.0 for s in about]
+        best_shares.append(max(shares, default=0.0))
+        if shares and shares[int(np.argmax(shares))] >= max(best_shares):
             best = about[int(np.argmax(shares))]
-    return Reply("yes" if held and min(held) >= 0.5 else "no", best.text)
+    return Reply("yes" if best_shares and min(best_shares) >= 0.5 else "no", best.text)
 
 
 def _choose(question: str, sentences: Sequence[Sentence], scores: np.ndarray) -> Reply:
@@ -135,17 +135,17 @@ def _choose(question: str, sentences: Sequence[Sentence], scores: np.ndarray) ->
     assert pair is not None  # kind_of says choice only then
     about = [[n for n, s in enumerate(sentences) if content(name) <= content(s.title)
               or content(name) <= content(s.text)] for name in pair]
-    titled = [[n for n in found if content(name) <= content(sentences[n].title)] or found for name,
-              found in zip(pair, about, strict=True)]
+    titled = [[n for n in numbers if content(name) <= content(sentences[n].title)] or numbers for name,
+              numbers in zip(pair, about, strict=True)]
     what, sign = direction_of(question)
     read = years if what == "time" else amounts if what == "size" else None
-    values = [[v for n in found for v in read(sentences[n].text)][:1] for found in titled] if read else [[], []]
+    values = [[v for n in numbers for v in read(sentences[n].text)][:1] for numbers in titled] if read else [[], []]
     if values[0] and values[1] and values[0] != values[1]:
         won = int(np.argmax([sign * values[0][0], sign * values[1][0]]))
     else:
-        asked = content(question) - content(" ".join(pair))
-        won = int(np.argmax([max((_share(asked, content(sentences[n].full)) + float(scores[n]) for n in found),
-                                 default=-1.0) for found in titled]))
+        rest = content(question) - content(" ".join(pair))
+        won = int(np.argmax([max((_share(rest, content(sentences[n].full)) + float(scores[n]) for n in numbers),
+                                 default=-1.0) for numbers in titled]))
     return Reply(pair[won], sentences[titled[won][0]].text if titled[won] else "")
 
 
@@ -167,14 +167,14 @@ def featured(question: str, kind: Kind, sentences: Sequence[Sentence],
     other regions with the same span. ``linked``: it is another item's title; ``title``: its own item's. ``asked``: it
     repeats the question.
     """
-    asked, said = content(question), f" {' '.join(words(question))} "
-    overlaps = [_share(asked, content(s.full)) for s in sentences]
+    question_stems, spoken = content(question), f" {' '.join(words(question))} "
+    overlaps = [_share(question_stems, content(s.full)) for s in sentences]
     best = int(np.argmax(scores))
-    rest, lead = asked - content(sentences[best].full), sentences[best].text.lower()
+    rest, lead = question_stems - content(sentences[best].full), sentences[best].text.lower()
     hops = [float(len(s.title) > 3 and s.title != sentences[best].title and bare_title(s.title).lower() in lead)
             for s in sentences]
     pages = {" ".join(words(bare_title(s.title))) for s in sentences if s.title}
-    spots = {n: [m.start() for m in re.finditer(r"\w+", s.text) if stem(m.group().lower()) in asked] for n,
+    spots = {n: [m.start() for m in re.finditer(r"\w+", s.text) if stem(m.group().lower()) in question_stems] for n,
              s in enumerate(sentences)}
     votes: dict[str, set[int]] = {}
     rows: list[tuple[Candidate, int, float]] = []
@@ -186,18 +186,18 @@ def featured(question: str, kind: Kind, sentences: Sequence[Sentence],
             if not key or (len(key.split()) > LONGEST and not c.column) or c.fit <= 0:
                 continue
             stems = content(c.text)
-            repeated = f" {key} " in said or (bool(stems) and stems <= asked)
-            if repeated and not c.column:
+            repeats = f" {key} " in spoken or (bool(stems) and stems <= question_stems)
+            if repeats and not c.column:
                 continue
             votes.setdefault(key, set()).add(sentence.region)
-            rows.append((c, n, float(repeated)))
+            rows.append((c, n, float(repeats)))
     out = []
     for c, n, repeated in rows:
         key = " ".join(words(c.text))
         gap = min((min(abs(c.at - p), abs(c.at + len(c.text) - p)) for p in spots[n]), default=200)
         out.append((c, n, {
             "likeness": float(scores[n]), "overlap": overlaps[n], "fit": c.fit, "near": 1.0 / (1.0 + gap / 20.0),
-            "column": _share(content(c.column), asked) if c.column else 0.0,
+            "column": _share(content(c.column), question_stems) if c.column else 0.0,
             "votes": min(3, len(votes[key]) - 1) / 3.0, "linked": float(key in pages and c.text != sentences[n].title),
             "title": float(c.text == sentences[n].title), "asked": repeated,
             "rest": _share(rest, content(sentences[n].full)), "hop": hops[n]}))

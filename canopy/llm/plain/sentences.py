@@ -12,7 +12,7 @@ import numpy as np
 
 from canopy.hierarchy.leaves import sentence_bounds
 from canopy.llm.plain.words import content
-from canopy.llm.roles import Shown
+from canopy.llm.roles import RegionView
 
 HELD = 60_000
 # sentences of one question's evidence that are encoded, of more those that share most words with it: on HotpotQA as
@@ -38,15 +38,15 @@ class Sentence:
         return self.text if not self.title or self.text.startswith(self.title) else f"{self.title}. {self.text}"
 
 
-def cut_evidence(evidence: Sequence[Shown]) -> list[Sentence]:
+def cut_evidence(evidence: Sequence[RegionView]) -> list[Sentence]:
     """The sentences of all regions, in their order.
 
     A region without words gives its title; one without both gives none.
     """
     out = []
     for n, region in enumerate(evidence):
-        said = cut_text(region.text, region.modality) or ((region.title.strip(),) if region.title.strip() else ())
-        out += [Sentence(s, region.title.strip(), n, region.modality) for s in said]
+        parts = cut_text(region.text, region.modality) or ((region.title.strip(),) if region.title.strip() else ())
+        out += [Sentence(s, region.title.strip(), n, region.modality) for s in parts]
     return out
 
 
@@ -82,12 +82,12 @@ class Likeness:
         out = []
         with self._lock:
             for text in texts:
-                found = self._vectors.get(text)
-                if found is None:
-                    found = self._vectors[text] = self._encode([text])[0].astype(np.float16)
+                vector = self._vectors.get(text)
+                if vector is None:
+                    vector = self._vectors[text] = self._encode([text])[0].astype(np.float16)
                     if len(self._vectors) > HELD:
                         self._vectors.popitem(last=False)
-                out.append(found)
+                out.append(vector)
         return np.stack(out).astype(np.float32)
 
     def to_question(self, question: str, sentences: Sequence[Sentence]) -> np.ndarray:
@@ -97,8 +97,8 @@ class Likeness:
             return scores
         chosen = np.arange(len(sentences))
         if len(sentences) > ENCODED:
-            asked = content(question)
-            shared = np.array([len(asked & content(s.full)) for s in sentences])
+            stems = content(question)
+            shared = np.array([len(stems & content(s.full)) for s in sentences])
             chosen = np.sort(np.argsort(-shared, kind="stable")[:ENCODED])
-        scores[chosen] = self.vectors([sentences[n].full for n in chosen]) @ self.vectors([question])[0]
+        scores[chosen] = self.vectors([sentences[n].full for n in chosen.tolist()]) @ self.vectors([question])[0]
         return scores

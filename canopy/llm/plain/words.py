@@ -73,17 +73,17 @@ def name_spans(text: str, connecting: frozenset[str]) -> list[tuple[str, int]]:
     def close() -> None:
         while opening and span and span[0][0].lower() in STOP:
             span.pop(0)
-        said = " ".join(token for token, _ in span).rstrip(" .,'’-&/")
-        if len(said) > 2 or (said.isdigit() and len(said) > 1):
-            out.append((said, span[0][1]))
+        name = " ".join(token for token, _ in span).rstrip(" .,'’-&/")
+        if len(name) > 2 or (name.isdigit() and len(name) > 1):
+            out.append((name, span[0][1]))
         span.clear()
         pending.clear()
 
-    for found in _TOKEN.finditer(text):
-        token, start = found.group(), found.start()
+    for match in _TOKEN.finditer(text):
+        token, start = match.group(), match.start()
         if span and not text[end:start].isspace():
             close()
-        end = found.end()
+        end = match.end()
         if token[0].isupper() or token[0].isdigit():
             if [t for t, _ in pending] == ["the"] and span[-1][0][0].isdigit():
                 close()

@@ -11,15 +11,15 @@ import pytest
 from canopy.encoder.minilm import MiniLMEncoder
 from canopy.llm.plain.critic import find_bridges, is_sufficient, remaining, uncovered
 from canopy.llm.plain.sentences import cut_evidence
-from canopy.llm.roles import Memory, Roles, Shown, Trace
+from canopy.llm.roles import Memory, RegionView, Roles, Trace
 
 QUESTION = "What government position was held by the woman who portrayed Corliss Archer in the film Kiss and Tell?"
-FILM = Shown("film", "text", "Kiss and Tell (1945 film)", 0, 2,
+FILM = RegionView("film", "text", "Kiss and Tell (1945 film)", 0, 2,
              "Kiss and Tell is a 1945 American comedy film starring Shirley Temple as Corliss Archer. In the film, two "
              "teenage girls cause their parents concern.")
-RADIO = Shown("radio", "text", "Meet Corliss Archer", 0, 1,
+RADIO = RegionView("radio", "text", "Meet Corliss Archer", 0, 1,
               "Meet Corliss Archer was a program of radio's Golden Age that ran until 1956.")
-TEMPLE = Shown("temple", "text", "Shirley Temple", 0, 2,
+TEMPLE = RegionView("temple", "text", "Shirley Temple", 0, 2,
                "Shirley Temple was an American actress who portrayed many girls. As a woman she held the government "
                "position of Chief of Protocol.")
 
@@ -46,8 +46,8 @@ def test_linked_items_that_cover_the_question_are_enough(roles: Roles) -> None:
 
 def test_two_items_that_the_question_names_are_enough() -> None:
     question = "Which was founded first, Buddy's Pizza or The Pizza Studio?"
-    buddy = Shown("a", "text", "Buddy's Pizza", 0, 1, "Buddy's Pizza began in Detroit in 1946.")
-    studio = Shown("b", "text", "The Pizza Studio", 0, 1, "The Pizza Studio is a chain of restaurants.")
+    buddy = RegionView("a", "text", "Buddy's Pizza", 0, 1, "Buddy's Pizza began in Detroit in 1946.")
+    studio = RegionView("b", "text", "The Pizza Studio", 0, 1, "The Pizza Studio is a chain of restaurants.")
     assert is_sufficient(question, [buddy, studio]) and not is_sufficient(question, [buddy])
     assert uncovered(question, []) == ["Buddy's Pizza", "The Pizza Studio"]
 
@@ -61,7 +61,7 @@ def test_what_was_searched_for_is_not_searched_again(roles: Roles) -> None:
 
 def test_without_a_lead_it_stops_and_says_so(roles: Roles) -> None:
     trace = Trace()
-    poem = Shown("p", "text", "", 0, 1, "an old silent pond")
+    poem = RegionView("p", "text", "", 0, 1, "an old silent pond")
     assert roles.critic.judge("what is the capital city of france", [poem], None, trace).sufficient
     assert trace.notes == {"plain critic: no lead to follow": 1} and trace.calls == []
     named = roles.critic.judge("Who lives in Paris?", [], None, Trace())
@@ -78,7 +78,7 @@ def test_bridges_are_new_names() -> None:
     )
     assert find_bridges(QUESTION, [], pages) == [] and len(find_bridges("x", cut_evidence([FILM, RADIO, TEMPLE]),
                                                                         pages)) <= 5
-    assert remaining("Who was born in Rome?", cut_evidence([Shown("a", "text", "", 0, 1,
+    assert remaining("Who was born in Rome?", cut_evidence([RegionView("a", "text", "", 0, 1,
                                                                   "She was born in a town.")])[0]) == "Who Rome"
 
 
@@ -106,5 +106,5 @@ def test_two_rounds_find_more_supporting_paragraphs_than_one_as_deep(real_data: 
 def test_with_no_evidence_at_all_there_is_no_lead(roles: Roles, memory: Memory | None) -> None:
     for question in ("Who wrote Hamlet?", "  Who wrote Hamlet? "):
         assert roles.critic.judge(question, [], memory, Trace()).sufficient
-        wordless = Shown("p", "image", "", 0, 1, "")
+        wordless = RegionView("p", "image", "", 0, 1, "")
         assert roles.critic.judge(question, [wordless], memory, Trace()).facts == ()

@@ -13,17 +13,17 @@ from canopy.encoder.minilm import MiniLMEncoder
 from canopy.items import Question
 from canopy.llm.plain import plain_roles
 from canopy.llm.plain.sentences import ENCODED, Likeness, cut_evidence
-from canopy.llm.roles import Roles, Shown, Trace
+from canopy.llm.roles import RegionView, Roles, Trace
 from tests.tiny_model import ITEMS
 
-NILE, CURIE, MARS = (Shown(i.id, "text", i.title, 0, 9, i.text) for i in (ITEMS[0], ITEMS[2], ITEMS[3]))
-GASES = Shown("tiny/elements", "table", "Noble gases", 0, 3,
+NILE, CURIE, MARS = (RegionView(i.id, "text", i.title, 0, 9, i.text) for i in (ITEMS[0], ITEMS[2], ITEMS[3]))
+GASES = RegionView("tiny/elements", "table", "Noble gases", 0, 3,
               "Noble gases. Properties\nElement is Helium; Symbol is He; Boiling point in kelvin is 4.2\n"
               "Element is Neon; Symbol is Ne; Boiling point in kelvin is 27.1\nElement is Argon; Symbol is Ar; Boiling "
               "point in kelvin is 87.3")
 
 
-def read(roles: Roles, words: str, *shown: Shown, trace: Trace | None = None, **details: str) -> str:
+def read(roles: Roles, words: str, *shown: RegionView, trace: Trace | None = None, **details: str) -> str:
     return roles.reader.read(Question("q", "b", words, details=tuple(details.items())), shown, trace
                              if trace is not None else Trace()).text
 
@@ -41,8 +41,8 @@ def test_plain_questions(roles: Roles, words: str, answer: str) -> None:
 
 
 def test_choices_go_by_years_and_amounts(roles: Roles) -> None:
-    rome = Shown("r", "text", "Rome Cinema", 0, 1, "The Rome Cinema was opened in 1931. It has 400 seats.")
-    paris = Shown("p", "text", "Paris Cinema", 0, 1, "The Paris Cinema was opened in 1911. It has 900 seats.")
+    rome = RegionView("r", "text", "Rome Cinema", 0, 1, "The Rome Cinema was opened in 1931. It has 400 seats.")
+    paris = RegionView("p", "text", "Paris Cinema", 0, 1, "The Paris Cinema was opened in 1911. It has 900 seats.")
     assert read(roles, "Which was opened first, Rome Cinema or Paris Cinema?", rome, paris) == "Paris Cinema"
     assert read(roles, "Which was opened later, Rome Cinema or Paris Cinema?", rome, paris) == "Rome Cinema"
     assert read(roles, "Which is larger, Rome Cinema or Paris Cinema?", rome, paris) == "Paris Cinema"
@@ -69,9 +69,9 @@ def test_without_evidence_there_is_no_answer(roles: Roles) -> None:
         trace = Trace()
         assert read(roles, words, trace=trace) == "" and trace.notes == {}
     trace = Trace()
-    assert read(roles, "In what year?", Shown("a", "text", "", 0, 1, "no dates here"),
+    assert read(roles, "In what year?", RegionView("a", "text", "", 0, 1, "no dates here"),
                 trace=trace) == "" and trace.notes == {"plain reader: no candidate": 1}
-    assert read(roles, "", NILE) is not None and read(roles, "Who?", Shown("a", "image", "", 0, 1, "")) == ""
+    assert read(roles, "", NILE) is not None and read(roles, "Who?", RegionView("a", "image", "", 0, 1, "")) == ""
 
 
 def test_lists_only_where_the_benchmark_has_them_and_the_question_asks(roles: Roles) -> None:
@@ -87,7 +87,8 @@ def test_lists_only_where_the_benchmark_has_them_and_the_question_asks(roles: Ro
        modality=st.sampled_from(["text", "table", "video", "image"]))
 def test_an_answer_is_a_span_of_what_is_shown(words: str, text: str, title: str, modality: str) -> None:
     roles = _hashed()
-    shown = [Shown("a", modality, title, 0, 1, text), Shown("b", "text", "Rome", 0, 1, "Rome lies on the Tiber.")]
+    shown = [RegionView("a", modality, title, 0, 1, text), RegionView("b", "text", "Rome", 0, 1,
+                                                                      "Rome lies on the Tiber.")]
     reply = roles.reader.read(Question("q", "b", words), shown, Trace())
     assert reply == roles.reader.read(Question("q", "b", words), shown, Trace())
     everything = " ".join(f"{text} {title} Rome Rome lies on the Tiber. {words}".split())
@@ -137,7 +138,7 @@ def test_each_sentence_is_encoded_once_and_long_evidence_in_part() -> None:
 
     likeness = Likeness(encode)  # type: ignore[arg-type]
     rows = "\n".join(f"Year is {1900 + n}; Winner is Team {n}" for n in range(100))
-    sentences = cut_evidence([Shown("t", "table", "Winners", 0, 100, rows)])
+    sentences = cut_evidence([RegionView("t", "table", "Winners", 0, 100, rows)])
     scores = likeness.to_question("Which team won in 1977?", sentences)
     # the rows that share most words, and the question
     assert (scores > -1).sum() == ENCODED and scores[77] > -1 and len(seen) == ENCODED + 1

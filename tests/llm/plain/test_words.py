@@ -10,7 +10,7 @@ from canopy.llm.plain.asking import alternatives, asks_for_several, direction_of
 from canopy.llm.plain.candidates import amounts, find_candidates, years
 from canopy.llm.plain.sentences import Sentence, cut_evidence, cut_text
 from canopy.llm.plain.words import OF, bare_title, content, names, question_entities, quoted, stem
-from canopy.llm.roles import Shown
+from canopy.llm.roles import RegionView
 
 
 @pytest.mark.parametrize(("text", "found"), [
@@ -110,7 +110,7 @@ def test_candidates_by_kind() -> None:
 
 
 def test_evidence_without_words_gives_its_title() -> None:
-    shown = [Shown("a", "image", "A dam", 0, 1, ""), Shown("b", "text", "", 0, 1, " "),
-             Shown("c", "table", "T", 0, 2, "T\nx is 1\ny is 2")]
+    shown = [RegionView("a", "image", "A dam", 0, 1, ""), RegionView("b", "text", "", 0, 1, " "),
+             RegionView("c", "table", "T", 0, 2, "T\nx is 1\ny is 2")]
     assert [(s.text, s.region) for s in cut_evidence(shown)] == [("A dam", 0), ("T", 2), ("x is 1", 2), ("y is 2", 2)]
     assert [s.full for s in cut_evidence(shown)] == ["A dam", "T", "T. x is 1", "T. y is 2"]
