@@ -50,7 +50,7 @@ def answer_all(run: Run, paths: Paths, journal: Journal) -> None:
                 if light:
                     answer_in_processes(run, paths, light, add, cores)
                 local = [(n, q) for n, q in local if run.cells[n].spec.needs.models]
-            do_all(local, do, 1)  # threads would only wait for each other where no server is waited for
+            do_all(local, do, 1)  # without a server to wait for, threads would only wait for each other
             if served:
                 languages = (run.config.language, *run.config.answers.readers)
                 do_until_done(served, do, max(language.concurrency for language in languages), _may_pass)

@@ -15,7 +15,7 @@ _MAX_COUNTS = 500_000
 class CachingReader:
     """See `canopy.llm.roles.Reader`. A cached reply comes with the seconds and the notes of its first reading.
 
-    A language model's replies are kept by its client instead, where they outlive the run.
+    A language model's replies are cached by its client instead, and outlive the run.
     """
 
     def __init__(self, reader: Reader) -> None:

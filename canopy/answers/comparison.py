@@ -1,4 +1,4 @@
-"""Systems on the same questions: values, differences and changes of every measure, from one resampling of the questions."""
+"""Systems on the same questions: values, differences and changes of every measure, from one resampling."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ class Places:
     """Where an item's fragments are found, in the items that retrieval searches.
 
     An exact duplicate's fragments are its representative's. A near-duplicate's words are aligned with its
-    representative's: a fragment is found where any of its words are. A fragment whose words the representative lacks
-    stays the near-duplicate's own, and retrieval cannot find it.
+    representative's: a fragment is found in all fragments that hold any of its words. A fragment whose words the
+    representative lacks stays the near-duplicate's own, and retrieval cannot find it.
     """
 
     def __init__(self, folds: Folds, look_up: Lookup) -> None:

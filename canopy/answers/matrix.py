@@ -70,7 +70,7 @@ def variants_of(spec: SystemSpec, corpus_scope: str, answers: Answers,
                 scorers: Collection[str] = ()) -> Iterator[tuple[str, System, Answers]]:
     """A system's sizes: its own under the empty name, then k, R and B as params.yaml sweeps them, then its budgets.
 
-    k and R are not swept under ``gold``, where the items are given.
+    k and R are not swept under ``gold``: the items are given.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class LanguageClassifier:
     def is_aggregate(self, question: str, trace: Trace) -> bool:
         """One call, and one more for a repair.
 
-        Lookup (tables are refined as everything else is), counted as a fallback, where no reply can be used.
+        Lookup (tables are refined as everything else is), counted as a fallback, if no reply can be used.
         """
         reply = ask_for(TableKind, self._chat, "classifier",
                        load_prompt("classifier").messages(question=question.strip()), trace, max_tokens=32)

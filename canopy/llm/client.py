@@ -1,6 +1,6 @@
 """Chat completions over any OpenAI-compatible server.
 
-A response cache, schemas where the server knows them, accounts of every call.
+A response cache, schemas if the server knows them, accounts of every call.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class ChatClient:
     def complete(self, role: str, messages: Sequence[Mapping[str, Any]], trace: Trace, *, max_tokens: int = 256,
                  stop: Sequence[str] = (),
                  schema: Mapping[str, Any] | None = None) -> str:
-        """The reply's text. Where the server refuses a schema it is asked again without, and from then on, in later
+        """The reply's text. If the server refuses a schema it is asked again without, and from then on, in later
         runs too, never with that schema.
 
         Raises
         ------
         Refused
-            Where the server refuses this request; its ``lasting`` tells whether others fare no better.
+            If the server refuses this request; its ``lasting`` tells whether others fare no better.
         ServerError
-            Where the server cannot be reached or fails after all tries.
+            If the server cannot be reached or fails after all tries.
         """
         request: dict[str, Any] = {"model": self.model, "messages": replace_half_characters(list(messages)),
                                    "max_tokens": max_tokens,

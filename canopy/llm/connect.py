@@ -34,14 +34,14 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
     Parameters
     ----------
     language : Language
-        Where it is silent about server and model, CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL say; the key is read from
+        If it names no server or model, CANOPY_LLM_BASE_URL and CANOPY_LLM_MODEL do; the key is read from
         CANOPY_LLM_API_KEY alone.
     work : Path
         Folder of the response cache, ``replies.sqlite``.
     plain : callable
-        Makes the roles without a language model; called where no server is named.
+        Makes the roles without a language model; called if no server is named.
     seed : int
-        Sent with every request; it matters where ``temperature`` is not 0.
+        Sent with every request; it matters if ``temperature`` is not 0.
     room : tuple of int
         The critic's caps on evidence in tokens, without and with videos: ``answers.evidence_tokens`` and
         ``answers.video_evidence_tokens``.
@@ -49,14 +49,15 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
     Returns
     -------
     Roles
-        The server is not asked anything where model and tokenizer are told or remembered.
+        The server gets no request if model and tokenizer are configured or known from an earlier run.
 
     Raises
     ------
     ServerError
-        Where the address is none, the server cannot be reached, or no model is named and it has none or several.
+        If the address is no web address, the server cannot be reached, or no model is named and it has none or
+        several.
     DataError
-        Where ``language.tokenizer`` or the cache cannot be used.
+        If ``language.tokenizer`` or the cache cannot be used.
     """
     base_url = named_server(language)
     if not base_url:
@@ -81,18 +82,18 @@ def connect_roles(language: Language, work: Path, plain: Callable[[], Roles], se
 def _named_path(name: str) -> Path:
     try:
         return Path(name).expanduser()
-    except RuntimeError:  # "~name", and nobody here is called that: there is no such file, which is what is then said
+    except RuntimeError:  # "~name" of a user that does not exist: later code reports that there is no such file
         return Path(name)
 
 
 def named_server(language: Language) -> str:
     """Address of the server that params.yaml or the environment names, up to and without ``/chat/completions``; empty
-    where none is named.
+    if none is named.
 
     Raises
     ------
     ServerError
-        Where it is no web address, or holds a password, a query or a fragment.
+        If it is no web address, or holds a password, a query or a fragment.
     """
     address = language.base_url.strip() or os.environ.get(BASE_URL, "").strip()
     if not address:

@@ -1,6 +1,6 @@
 """How long texts are in the reader's tokens.
 
-By its tokenizer where there is one, by its server, else by an estimate that is called one.
+By its tokenizer if there is one, otherwise by its server, otherwise by an estimate that labels name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d|[^\w\s]+|_")
 
 
 class Counter(Protocol):
-    """Counts tokens. ``says``: how, for labels; empty where the tokens are the reader's own."""
+    """Counts tokens. ``says``: how, for labels; empty if the tokens are the reader's own."""
 
     says: str
 
@@ -38,7 +38,7 @@ class LocalTokens:
     says = ""
 
     def __init__(self, folder: Path) -> None:
-        """Raises DataError where there is none, or it cannot be read."""
+        """Raises DataError if there is none, or it cannot be read."""
         from tokenizers import Tokenizer
 
         path = folder / "tokenizer.json" if folder.is_dir() else folder
@@ -68,7 +68,7 @@ class ServerTokens:
         self._known: dict[str, int] = {}
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text; ServerError where the server cannot be reached."""
+        """Tokens of each text; ServerError if the server cannot be reached."""
         return [self._count(t) for t in texts]
 
     def _count(self, text: str) -> int:
@@ -93,7 +93,7 @@ class ServerTokens:
 
 
 class EstimatedTokens:
-    """A guess for English and tables: a word is one token for every eight letters begun (five where it is capitalised:
+    """A guess for English and tables: a word is one token for every eight letters begun (five if it is capitalised:
     names), a digit one, a run of signs one.
 
     Scripts without blanks (Chinese, Japanese, Thai) count as one token a character. Against SmolLM2's tokenizer (49k
@@ -115,7 +115,7 @@ def _unspaced(word: str) -> int:
 
 
 def _form(client: ChatClient, kind: str, text: str) -> tuple[dict[str, Any], Callable[[Any], int]]:
-    """The request that a kind of server takes, and how its reply is read (0 where it is another's)."""
+    """The request that a kind of server takes, and how its reply is read (0 if it is another's)."""
     clean = encodable(text)
     if kind == "vllm":
         return {"model": client.model, "prompt": clean, "add_special_tokens": False}, lambda b: int(b.get("count") or 0)
@@ -123,13 +123,13 @@ def _form(client: ChatClient, kind: str, text: str) -> tuple[dict[str, Any], Cal
 
 
 def server_tokens(client: ChatClient, cache: ReplyCache | None) -> ServerTokens | None:
-    """The server's tokenizer, None where it has none; found out once and remembered, so that a resumed run counts in
+    """The server's tokenizer, None if it has none; the answer is kept, so that a resumed run counts in
     the same way.
 
     Raises
     ------
     ServerError
-        Where the server cannot be reached.
+        If the server cannot be reached.
     """
     key = request_key({"model": client.model, "tokenizer": "kind"})
     kept = cache.get(key) if cache is not None else None

@@ -70,9 +70,9 @@ class LanguageCritic:
         self._chat, self._count, self._sees_media, self._room = chat, count, sees_media, room
 
     def judge(self, question: str, evidence: Sequence[RegionView], memory: Memory | None, trace: Trace) -> Verdict:
-        """One call, and one more where its reply has to be repaired.
+        """One call, and one more if its reply has to be repaired.
 
-        Sufficient, counted as a fallback, where that cannot be used either.
+        Sufficient, counted as a fallback, if that cannot be used either.
         """
         text = show_evidence(self._capped(evidence, trace), self._sees_media, trace)
         values = {"question": question.strip(), "evidence": text or "(nothing was found)\n"}

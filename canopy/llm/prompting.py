@@ -46,14 +46,14 @@ class Prompt:
         Returns
         -------
         list of dict
-            The user message's content is one text where no part is in it, else a list of texts and parts.
+            The user message's content is one text if no part is in it, otherwise a list of texts and parts.
 
         Raises
         ------
         KeyError
-            Where the prompt has a name that no value is given for.
+            If the prompt has a name that no value is given for.
         ValueError
-            Where a value is given that the prompt has no name for.
+            If a value is given that the prompt has no name for.
         """
         if unknown := set(values) - self.places:
             raise ValueError(f"prompt {self.name} has no place for {', '.join(sorted(unknown))}")
@@ -79,12 +79,12 @@ def prompt_names() -> list[str]:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """A prompt by its name; ValueError where its file is not of the form above."""
+    """A prompt by its name; ValueError if its file is not of the form above."""
     return parse_prompt(name, (FOLDER / f"{name}.md").read_text("utf-8"))
 
 
 def parse_prompt(name: str, raw: str) -> Prompt:
-    """A prompt out of its file's text; ValueError where that is not of the form above."""
+    """A prompt out of its file's text; ValueError if that is not of the form above."""
     header, _, rest = raw.partition("\n")
     version = re.fullmatch(r"version: (\d+)", header.strip())
     parts = dict(re.findall(r"^# (system|user)\n(.*?)(?=^# (?:system|user)\n|\Z)", rest, re.S | re.M))

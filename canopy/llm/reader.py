@@ -41,7 +41,7 @@ class LanguageReader:
     name : str
         Of the model.
     counter : Counter
-        Where its counts are not in the model's own tokens, ``name`` says so.
+        If its counts are not in the model's own tokens, ``name`` says so.
     """
 
     def __init__(self, chat: Chat, name: str, counter: Counter, sees_media: bool = False) -> None:
@@ -87,7 +87,7 @@ class LanguageReader:
 def clean_answer(raw: str) -> str:
     """The answer in a reply: without thoughts, without ``Answer:`` before it, without quotes or marks around it.
 
-    Its first line where there are several.
+    Its first line if there are several.
     """
     lines = [line.strip() for line in without_thoughts(raw).splitlines() if line.strip()]
     for n, line in enumerate(lines):

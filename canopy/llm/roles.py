@@ -1,9 +1,9 @@
 """What a language model does here, as interfaces: critic, table-question classifier, modality router and reader; and
 their account.
 
-Each role has two makings: over an OpenAI-compatible server (``canopy.llm``) and without any language model
-(``canopy.llm.plain``). Pipelines know only these interfaces, so that every system runs with either, and what ran is
-told by ``Roles.label``.
+Each role has two implementations: over an OpenAI-compatible server (``canopy.llm``) and without any language model
+(``canopy.llm.plain``). Pipelines know only these interfaces, so that every system runs with either; ``Roles.label``
+names what ran.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class RegionView:
     text : str
         The region's words (`canopy.encoder.words.region_text`), or what a compressor made of them.
     score : float
-        s(q, v) where a pipeline scored it, else 0.
+        s(q, v) if a pipeline scored it, otherwise 0.
     media : str
-        Absolute path of the image or video file, empty where there is none.
+        Absolute path of the image or video file, empty if there is none.
     span : tuple of float
         What the region covers in the item's own unit (characters, rows, seconds).
     times : tuple of float
@@ -66,7 +66,7 @@ class RegionView:
 @dataclass(frozen=True, slots=True)
 class Call:
     """One use of a role. ``cached``: answered from the response cache; ``fallback``: why its reply could not be used,
-    empty where it could.
+    empty if it could.
 
     ``seconds``: of the server's reply, retries included, waiting for a free place not; a cached reply's are those it
     took when it was asked for, so that a resumed run's latencies, and those of systems that ask the same, stay
@@ -113,7 +113,7 @@ class Trace:
 
 @dataclass(slots=True)
 class Memory:
-    """What the critic carries from round to round where that option is on.
+    """What the critic carries from round to round if that option is on.
 
     Facts known so far and gaps already searched for.
     """
@@ -146,7 +146,7 @@ class Critic(Protocol):
     def judge(self, question: str, evidence: Sequence[RegionView], memory: Memory | None, trace: Trace) -> Verdict:
         """A verdict on the evidence.
 
-        Where no judgement can be had, sufficient (the reader then answers), counted as a fallback.
+        If no judgement can be had, sufficient (the reader then answers), counted as a fallback.
         """
         ...
 
@@ -163,7 +163,7 @@ class Router(Protocol):
     """Picks the modality corpora to search."""
 
     def route(self, question: str, available: Sequence[str], trace: Trace) -> tuple[str, ...]:
-        """One or more of ``available``; all of them where no choice can be had, counted as a fallback."""
+        """One or more of ``available``; all of them if no choice can be had, counted as a fallback."""
         ...
 
 
@@ -174,7 +174,7 @@ class Reader(Protocol):
     sees_media: bool
 
     def read(self, question: Question, evidence: Sequence[RegionView], trace: Trace) -> Reply:
-        """A short answer, or an option's letter where the question has options (`Question.details`)."""
+        """A short answer, or an option's letter if the question has options (`Question.details`)."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -195,7 +195,7 @@ class Chat(Protocol):
         Raises
         ------
         canopy.errors.ServerError
-            Where the server cannot be reached or refuses after all retries.
+            If the server cannot be reached or refuses after all retries.
         """
         ...
 

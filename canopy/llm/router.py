@@ -52,8 +52,8 @@ class LanguageRouter:
         self._chat = chat
 
     def route(self, question: str, available: Sequence[str], trace: Trace) -> tuple[str, ...]:
-        """One call (none where there is one modality or none to choose from), and one more for a repair; all, counted
-        as a fallback, where no reply can be used. In the order of ``available``."""
+        """One call (none if there is one modality or none to choose from), and one more for a repair; all, counted
+        as a fallback, if no reply can be used. In the order of ``available``."""
         if len(available) < 2:
             return tuple(available)
         sources = "\n".join(f"- {m}: {SOURCES.get(m, m)}" for m in available)

@@ -1,6 +1,6 @@
 """Evidence as a language model is shown it.
 
-Numbered regions in words, with images and frames as image parts where the model sees them.
+Numbered regions in words, with images and frames as image parts if the model sees them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ QUALITY = 85
 def show_evidence(evidence: Sequence[RegionView], sees_media: bool, trace: Trace) -> list[str | Part]:
     """Texts and image parts, region by region, in the given order.
 
-    A picture that cannot be decoded is left out, said so in its place and counted in the trace's notes; its words are
-    shown all the same.
+    A picture that cannot be decoded is left out; a sentence in its place says so, and the trace's notes count it; its
+    words are shown all the same.
     """
     out: list[str | Part] = []
     for number, region in enumerate(evidence, 1):

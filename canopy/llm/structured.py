@@ -1,6 +1,6 @@
 """Replies with a fixed shape.
 
-By JSON schema where the server can, else strictly parsed, repaired once, and given up on visibly.
+By JSON schema if the server knows it, otherwise parsed strictly; repaired once, then counted as a fallback.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
 
 
 def without_thoughts(text: str) -> str:
-    """A reply without what a reasoning model thought before it; nothing where it was cut off while thinking."""
+    """A reply without what a reasoning model thought before it; nothing if it was cut off while thinking."""
     if "</think>" in text:  # some servers leave the opening tag in the prompt
         return text.rsplit("</think>", 1)[1].strip()
     return "" if text.lstrip().startswith("<think>") else text.strip()
@@ -54,7 +54,7 @@ def without_thoughts(text: str) -> str:
 def find_object(text: str) -> Mapping[str, Any]:
     """The JSON object in a reply: the whole of it, inside a code fence, or the first one that begins anywhere.
 
-    ValueError where there is none.
+    ValueError if there is none.
     """
     for candidate in _candidates(text[:LONGEST]):
         try:
@@ -86,14 +86,14 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
 
     Returns
     -------
-    The parsed reply; None where neither the first reply nor the one repair (a call of the role ``<role>_repair``) could
+    The parsed reply; None if neither the first reply nor the one repair (a call of the role ``<role>_repair``) could
     be used, or the server refuses this very request. The trace's last call then says why (``fallback``), so that
     reports count it.
 
     Raises
     ------
     canopy.errors.ServerError
-        Where no other request would fare better.
+        If no other request would fare better.
     """
     schema = schema_of(shape)
     conversation: list[Mapping[str, Any]] = list(messages)
@@ -121,7 +121,7 @@ def ask_for(shape: type[Shape], chat: Chat, role: str, messages: Sequence[Mappin
 def give_up(refused: Refused, role: str, trace: Trace) -> None:
     """Record a request that the server refuses as a call that fell back.
 
-    Raises the refusal where others would be refused too.
+    Raises the refusal if others would be refused too.
     """
     if refused.lasting:
         raise refused

@@ -62,7 +62,7 @@ class Refused(ServerError):
 
 
 class Failed(ServerError):
-    """All tries failed. ``status``: of the last answer, 0 where the server did not answer at all."""
+    """All tries failed. ``status``: of the last answer, 0 if the server did not answer at all."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -70,7 +70,7 @@ class Failed(ServerError):
 
 
 class _Trouble(Exception):
-    """A try that failed and is worth another one, after ``wait`` seconds where the server said so."""
+    """A try that failed and is worth another one, after ``wait`` seconds if the server asks for that."""
 
     def __init__(self, what: str, status: int = 0, wait: float | None = None) -> None:
         super().__init__(what)
@@ -203,7 +203,7 @@ def _read_body(raw: Any, deadline: float) -> bytes:
 
 
 def _retry_after(value: str) -> float | None:
-    """Seconds that a Retry-After header asks for, given as a number or as a date; None where it is neither."""
+    """Seconds that a Retry-After header asks for, given as a number or as a date; None if it is neither."""
     try:
         seconds = float(value)
     except ValueError:
@@ -215,7 +215,7 @@ def _retry_after(value: str) -> float | None:
 
 
 def _error_of(content: bytes) -> str:
-    """What an error's body says: its ``message`` where it has one, else its beginning."""
+    """What an error's body says: its ``message`` if it has one, otherwise its beginning."""
     text = content.decode("utf-8", "replace")
     try:
         body = json.loads(text)

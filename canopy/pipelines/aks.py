@@ -30,7 +30,7 @@ _ALL = 10 ** 9
 def select_frames(scores: np.ndarray, m: int, peak: float = PEAK, deepest: int = DEEPEST) -> np.ndarray:
     """The authors' judge-and-split over the scores of frames in the order of time.
 
-    Scores are first stretched to [0, 1]. A stretch of time is judged: where the mean of its m best scores lies more
+    Scores are first stretched to [0, 1]. A stretch of time is judged: if the mean of its m best scores lies more
     than ``peak`` above the mean of all of its scores, or it is ``deepest`` halvings deep, its best frames are taken;
     else it is split in halves, each of which gets half of the frames. The authors' second condition (a standard
     deviation above -100) always holds and is left out.
@@ -49,7 +49,7 @@ def select_frames(scores: np.ndarray, m: int, peak: float = PEAK, deepest: int =
     Returns
     -------
     ndarray of int64
-        Sorted frame numbers: all of them where there are at most m, else at least one and at most m.
+        Sorted frame numbers: all of them if there are at most m, otherwise at least one and at most m.
     """
     n = len(scores)
     if m < 1:

@@ -21,7 +21,7 @@ SERVER = ("a language model server: set language.base_url and language.model in 
           "(any OpenAI-compatible one; the README says how to start `vllm serve`)")
 _SCORES = {"f_theta_per_modality": "; set training.per_modality=true, and `canopy run` makes it"}
 SMALL = 32 * 2 ** 20  # bytes of a model's file that is read to tell it from another
-# where the package's name is not the module's
+# if the package's name is not the module's
 _PIP = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "PIL": "pillow"}
 
 
@@ -63,7 +63,7 @@ def find_models(named: Mapping[str, str], root: Path) -> dict[str, Path]:
     for key, value in named.items():
         try:
             folder = root / Path(value.strip()).expanduser()
-        except RuntimeError:  # "~name", and nobody here is called that
+        except RuntimeError:  # "~name" of a user that does not exist
             continue
         if value.strip() and folder.is_dir():
             folders[key] = folder.resolve()
@@ -121,7 +121,7 @@ def model_hints() -> dict[str, str]:
 
 
 def find_obstacles(spec: SystemSpec, here: Situation) -> list[str]:
-    """What keeps a system from running here, each with what to do about it; empty where it can run."""
+    """What keeps a system from running here, each with what to do about it; empty if it can run."""
     needs, obstacles = spec.needs, []
     if needs.llm and not here.llm:
         obstacles.append(f"needs {SERVER}")
@@ -148,7 +148,7 @@ def find_obstacles(spec: SystemSpec, here: Situation) -> list[str]:
 
 
 def describe_needs(spec: SystemSpec) -> str:
-    """What a system needs, in a few words; empty where it needs nothing but an index."""
+    """What a system needs, in a few words; empty if it needs nothing but an index."""
     needs = spec.needs
     return ", ".join([*(["language model server"] if needs.llm else []), *(["gold evidence"] if needs.gold else []),
                       *(f"model {m}" for m in needs.models), *(f"package {p}" for p in needs.packages),

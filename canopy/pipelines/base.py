@@ -63,7 +63,7 @@ class Result:
 
     ``evidence`` is what the reader saw, in its order; ``tokens`` its length in the reader's tokens; ``cap_cut`` whether
     the evidence cap cut some away; ``notes`` counts what went another way than the protocol (fallbacks, an unusable
-    reply). ``rewritten``: the system writes a text of its own in the items' place, even where it wrote nothing, so that
+    reply). ``rewritten``: the system writes a text of its own in the items' place, even if it wrote nothing, so that
     no fragments are kept or lost.
     """
 

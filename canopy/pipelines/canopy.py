@@ -99,7 +99,7 @@ class Canopy:
                   trace: Trace) -> list[Evidence]:
         """The new items' kept regions, in retrieval order.
 
-        Refined with this round's query, whole (and scored by their retrieval) where that is the rule.
+        Refined with this round's query, whole (and scored by their retrieval) if that is the rule.
         """
         if not new:
             return []
@@ -127,7 +127,7 @@ class Canopy:
         """Is the answer stated in what was kept? If not, the reader gets the same items whole, once; what then is not
         stated either is noted.
 
-        Where all items were whole already, nobody is asked again.
+        If all items were whole already, the reader is not called again.
         """
         if is_stated(result):
             return result
@@ -147,7 +147,7 @@ class Canopy:
 
 
 def is_stated(result: Result) -> bool:
-    """Whether the shown words hold the answer after normalising, or each of its parts where it is a list (``"; "``
+    """Whether the shown words hold the answer after normalising, or each of its parts if it is a list (``"; "``
     between them).
 
     Verdicts (yes, no, an option's letter) and empty answers are not looked for.
@@ -159,7 +159,7 @@ def is_stated(result: Result) -> bool:
 
 
 def new_words(rounds: list[Round], tools: Tools) -> float:
-    """Information gain of the last round: the share of all kept words that it alone keeps, 0 where it kept none.
+    """Information gain of the last round: the share of all kept words that it alone keeps, 0 if it kept none.
 
     Not a share of the round's own words: items already in evidence are not kept again, so that nearly all of those are
     new however few they are. A region without words (a picture, a silent film) is one word of its own.

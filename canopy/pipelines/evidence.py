@@ -46,7 +46,7 @@ def share_frames(counts: Sequence[int], ranks: Sequence[int]) -> list[int]:
 
 
 def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) -> list[RegionView]:
-    """Regions as the reader sees them; video regions with their frames' times (their own where a system chose them).
+    """Regions as the reader sees them; video regions with their frames' times (their own if a system chose them).
 
     With ``frame_density`` the given regions' frames are the same in number, and the better a region scores the more of
     them it gets (`share_frames`).
@@ -66,7 +66,7 @@ def show_regions(regions: Sequence[Evidence], tools: Tools, options: Options) ->
 
 
 def count_tokens(regions: Sequence[RegionView], tools: Tools) -> list[int]:
-    """Tokens of each region in the reader's own tokens, with its images and frames where the reader sees them."""
+    """Tokens of each region in the reader's own tokens, with its images and frames if the reader sees them."""
     reader = tools.roles.reader
     counts = list(reader.count_tokens([s.words() for s in regions])) if regions else []
     if reader.sees_media:
@@ -160,7 +160,7 @@ def answer_from(question: Question, tools: Tools, trace: Trace, rounds: Sequence
     pairs, cut = fit_rounds(question, tools, rounds, options)
     pairs = order_regions(pairs, options.order)
     reply = read_evidence(question, [s for _, s in pairs], tools, trace)
-    noted = {**(notes or {}), **trace.notes}  # what roles noted on the way is told with the answer
+    noted = {**(notes or {}), **trace.notes}  # notes of roles go with the answer
     return Result(reply.text, [e for e, _ in pairs], [s for _, s in pairs], list(rounds),
                   sum(e.tokens for e, _ in pairs), cut, noted)
 

@@ -79,7 +79,7 @@ class IrCot:
                trace: Trace) -> str:
         """The next sentence of the reasoning: the reply's first that is new, whatever else the model wrote.
 
-        None where the server refuses the request.
+        None if the server refuses the request.
         """
         assert tools.roles.chat is not None
         evidence = show_evidence(views, tools.roles.reader.sees_media, trace)
@@ -96,8 +96,8 @@ class IrCot:
 
 
 def next_sentence(text: str, previous: Sequence[str]) -> str:
-    """The first sentence of a reply that was not said before, or its first; without a number or mark before it (``1.``,
-    ``-``).
+    """The first sentence of a reply that is not among the previous ones, or its first; without a number or mark before
+    it (``1.``, ``-``).
 
     The authors' models complete the reasoning; a chat model at times writes all of it again, or as a list.
     """

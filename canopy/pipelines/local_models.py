@@ -32,7 +32,7 @@ def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -
     Raises
     ------
     DataError
-        Where there is no such folder, or what is in it cannot be loaded.
+        If there is no such folder, or what is in it cannot be loaded.
     """
     folder = models.get(key)
     if folder is None:
@@ -54,9 +54,9 @@ def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -
 
 def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:
     """Tokenizer and model of a checkpoint, as transformers' ``kind`` (``AutoModel``), ready to use: no training, on the
-    GPU where there is one (in the checkpoint's own precision; else in float32).
+    GPU if there is one (in the checkpoint's own precision; else in float32).
 
-    Nothing is fetched, and no code that a folder brings along is run. ValueError where weights are missing, or all of
+    Nothing is fetched, and no code that a folder brings along is run. ValueError if weights are missing, or all of
     the tokenizer's files: transformers then makes an empty tokenizer, to which every word is unknown.
     """
     from canopy.encoder.vision_imports import prepare_torchvision

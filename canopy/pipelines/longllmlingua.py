@@ -33,7 +33,7 @@ MODELS = {MODEL: "the causal language model that weighs tokens, the authors': do
                  "the Hugging Face hub (any causal model "
                  "that transformers loads will do, a small one is quicker) and name its folder or hub id there"}
 RATE = 0.55  # rho, the share of tokens kept: the authors' example and the paper
-# tokens that the model looks at at once, where it could take more: Llama 2's, so that memory stays bounded
+# tokens that the model looks at at once, if it could take more: Llama 2's, so that memory stays bounded
 WINDOW = 4096
 STEP = 200  # tokens that are judged at once (the authors')
 LEAST = 8  # tokens; of fewer none can be spared, and the package fails on one
@@ -65,7 +65,7 @@ class CachedModel:
         Raises
         ------
         ValueError
-            Where the model remembers in another way (a state-space model).
+            If the model remembers in another way (a state-space model).
         """
         from transformers import DynamicCache
 
@@ -99,7 +99,7 @@ def _compressor() -> type[PromptCompressor]:
             self.tokenizer, model = load_pretrained("AutoModelForCausalLM", folder)
             if not self.tokenizer.is_fast:
                 raise ValueError("its tokenizer has no tokenizer.json")
-            self.tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
+            self.tokenizer.model_max_length = int(1e9)  # canopy cuts longer texts itself, and notes it
             self.model, self.device = CachedModel(model), str(model.device)
             window = getattr(model.config.get_text_config(), "max_position_embeddings", 0) or WINDOW
             self.max_position_embeddings = min(WINDOW, int(window))
@@ -122,7 +122,7 @@ def _compressor() -> type[PromptCompressor]:
 
         def get_prefix_length(self, prefix: str, text: str) -> int:
             """Tokens that begin inside ``prefix``, by their offsets: the package compares decoded texts, and fails
-            where a tokenizer does not give back what it was given (lower case, blanks, half a character)."""
+            if a tokenizer does not give back what it was given (lower case, blanks, half a character)."""
             offsets = self.tokenizer(prefix + text[:100], add_special_tokens=False,
                                      return_offsets_mapping=True)["offset_mapping"]
             return max(1, sum(start < len(prefix) for start, _ in offsets))
@@ -142,7 +142,7 @@ def _compressor() -> type[PromptCompressor]:
 
 
 class _Uncounted:
-    """Stands where the package counts OpenAI's tokens for its statistics, which nobody reads."""
+    """Stands where the package counts OpenAI's tokens for its statistics, which canopy does not use."""
 
     def encode(self, text: str) -> list[str]:
         """One a blank-separated word."""

@@ -58,7 +58,7 @@ class DualEncoder:
         limits = (getattr(self._model.config, "max_position_embeddings", 0) or SENTENCE_TOKENS,
                 self._tokenizer.model_max_length)
         self._window = int(min(SENTENCE_TOKENS, *limits))
-        self._tokenizer.model_max_length = int(1e9)  # what does not fit is cut here, and told, not warned of
+        self._tokenizer.model_max_length = int(1e9)  # canopy cuts longer texts itself, and notes it
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, tuple[str, ...]], tuple[np.ndarray, int]] = OrderedDict()
 
@@ -109,7 +109,7 @@ class Summariser:
         self._lock = threading.Lock()
 
     def summarise(self, question: str, documents: str) -> tuple[str, bool]:
-        """The summary, empty where the model finds nothing of use, and whether the documents were longer than the
+        """The summary, empty if the model finds nothing of use, and whether the documents were longer than the
         model was trained for and were cut."""
         import torch
 
@@ -167,7 +167,7 @@ class RecompAbstractive:
     """Retrieve k items, have their words summarised for the question, read the summary; an empty one means that nothing
     is shown.
 
-    Images and videos that the reader sees stay whole beside the summary. The documents are cut where the summariser's
+    Images and videos that the reader sees stay whole beside the summary. The documents are cut if the summariser's
     training cut them (1,024 tokens); that is counted.
     """
 
@@ -197,7 +197,7 @@ class RecompAbstractive:
 
 
 def rewritten(item: str, text: str, tools: Tools) -> list[Evidence]:
-    """A text that stands for all items of a retrieval, filed under its first; nothing where it is empty."""
+    """A text that stands for all items of a retrieval, filed under its first; nothing if it is empty."""
     return [Evidence(r.item_id, r.lo, r.hi, 0.0, 0, text, span=r.span)
             for r in keep_whole([item], tools)] if text.strip() else []
 

@@ -76,7 +76,7 @@ class Library:
                      self.picture(item.id), leaves.span(region.lo, region.hi), tuple(times))
 
     def picture(self, item_id: str) -> str:
-        """Full path of an image's or video's file, empty where there is none."""
+        """Full path of an image's or video's file, empty if there is none."""
         file = media_file(self._items[item_id], self._media)
         return str(file.absolute()) if file else ""
 
@@ -126,7 +126,7 @@ class Searcher:
 
     def search(self, query: str, k: int, trace: Trace, *, modalities: Collection[str] | None = None,
                exclude: Collection[str] = ()) -> list[tuple[str, float]]:
-        """The k best (item id, score), best first, fewer where the corpus has fewer.
+        """The k best (item id, score), best first, fewer if the corpus has fewer.
 
         ``modalities`` restricts the search, ``exclude`` leaves items out, both inside the index, so that k results
         still come.

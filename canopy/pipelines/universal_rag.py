@@ -16,7 +16,7 @@ from canopy.pipelines.tools import Tools
 class UniversalRag:
     """Route, retrieve k items of the chosen modalities, read them.
 
-    The router may name several corpora; they are then searched as one. Where its reply cannot be used it falls back,
+    The router may name several corpora; they are then searched as one. If its reply cannot be used it falls back,
     deterministically, to all of them (the authors draw one at random). Their router also knows sizes (paragraph or
     document, clip or video) and "no retrieval": a corpus here has one size of item a modality, and every question is
     asked of its corpus, so that both are left out.

@@ -1,7 +1,7 @@
 """The roles without a language model, for machines without a server: an extractive reader, an entity-coverage critic,
 centroid classifier and router.
 
-They run wherever the default encoder runs, ask nobody, and give the same answer every time. They are no match for a
+They run wherever the default encoder runs, need no server, and give the same answer every time. They are no match for a
 language model, and every result made with them says so (``Roles.label``). They make no calls, so that ``Trace.calls``
 stays empty; what did not go as it should is counted in ``Trace.notes`` under names that begin with ``plain``.
 """

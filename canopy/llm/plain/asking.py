@@ -51,7 +51,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (("number", _NUMBER), ("time"
 def kind_of(question: str) -> Kind:
     """The kind of answer asked for; a question that names its alternatives (``A or B``) is a ``choice``.
 
-    Where the question does not begin with a question word (or one within three words: ``In what year ...``), its last
+    If the question does not begin with a question word (or one within three words: ``In what year ...``), its last
     one asks: ``... died in what year?``.
     """
     words = question.strip()
@@ -72,7 +72,7 @@ def asks_for_several(question: str) -> bool:
 
 
 def alternatives(question: str) -> tuple[str, str] | None:
-    """The two names that a question lets choose between, None where it names no two.
+    """The two names that a question lets choose between, None if it names no two.
 
     ``Which is older, Rome or Paris?``.
     """
@@ -97,7 +97,7 @@ def alternatives(question: str) -> tuple[str, str] | None:
 def direction_of(question: str) -> tuple[str, int]:
     """What a comparison goes by.
 
-    (``time`` or ``size`` or empty, +1 where the larger value wins, -1 where the smaller does).
+    (``time`` or ``size`` or empty, +1 if the larger value wins, -1 if the smaller does).
     """
     for pattern, what, sign in ((_LATE, "time", 1), (_EARLY, "time", -1), (_MORE, "size", 1), (_LESS, "size", -1)):
         if pattern.search(question):

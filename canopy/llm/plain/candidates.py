@@ -63,7 +63,7 @@ def _cells(row: str, kind: Kind) -> Iterator[Candidate]:
         if not between:
             column, cell = "", clause
         if cell.strip():
-            # What a column holds may have any form where the question does not say which.
+            # What a column holds may have any form if the question does not say which.
             yield Candidate(cell.strip(), at + len(clause) - len(cell), 0.7 if kind == "other"
                             else fit_of(cell.strip(), kind), column.strip())
         at += len(clause) + 2

@@ -17,7 +17,7 @@ from canopy.llm.roles import Trace
 
 FOLDER = Path(__file__).parent / "examples"
 AGGREGATE_MARGIN = 0.0  # by how much the aggregate class must be nearer
-ROUTE_MARGIN = 0.06  # a modality is searched too where its class is at most this much further than the nearest
+ROUTE_MARGIN = 0.06  # a modality is searched too if its class is at most this much further than the nearest
 ROUTE_FLOOR = 0.02  # no class is this near: the question leans to none of them, and all modalities are searched
 
 
@@ -60,7 +60,7 @@ class Centroids:
 
 
 class CentroidClassifier:
-    """See `canopy.llm.roles.TableClassifier`: aggregate where that class is nearer by more than ``AGGREGATE_MARGIN``.
+    """See `canopy.llm.roles.TableClassifier`: aggregate if that class is nearer by more than ``AGGREGATE_MARGIN``.
 
     A tie is a lookup.
     """
@@ -77,7 +77,7 @@ class CentroidClassifier:
 class CentroidRouter:
     """See `canopy.llm.roles.Router`: the modalities whose class is nearest, or nearly so.
 
-    All, noted, where none is near.
+    All, noted, if none is near.
     """
 
     def __init__(self, likeness: Likeness) -> None:

@@ -55,7 +55,7 @@ class EvidenceCritic:
     def follow_up(self, question: str, evidence: Sequence[RegionView], memory: Memory | None = None) -> Verdict:
         """What to search for next, whether or not the evidence suffices.
 
-        A verdict of sufficient where there is nothing to search for.
+        A verdict of sufficient if there is nothing to search for.
         """
         sentences, pages = cut_evidence(evidence), _pages(evidence)
         order = np.argsort(-self._likeness.to_question(question, sentences), kind="stable").tolist()

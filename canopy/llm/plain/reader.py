@@ -43,10 +43,10 @@ class ExtractiveReader:
 
     - Options: the one whose words, after the question's, are most like some sentence of the evidence. Without evidence,
       the one most like the question: a guess, noted.
-    - ``Is ...?``: yes where one sentence for each name in the question holds the question's other words, else no.
-    - ``A or B?``: by the years or amounts beside each where the question compares them, else the one whose sentences
+    - ``Is ...?``: yes if one sentence for each name in the question holds the question's other words, otherwise no.
+    - ``A or B?``: by the years or amounts beside each if the question compares them, else the one whose sentences
       are more like the question.
-    - All others: the best candidate span (`canopy.llm.plain.candidates`) by ``WEIGHTS``. Where the benchmark has
+    - All others: the best candidate span (`canopy.llm.plain.candidates`) by ``WEIGHTS``. If the benchmark has
       answers of several parts and the question asks for several, the spans of the best one's sentence or column, joined
       by ``"; "``.
 
@@ -115,7 +115,7 @@ def _subjects(question: str) -> list[str]:
 
 
 def _judge(question: str, sentences: Sequence[Sentence]) -> Reply:
-    """Yes where for each name the question is about some sentence holds it and most of the question's other words,
+    """Yes if for each name the question is about some sentence holds it and most of the question's other words,
     and no other value stands in both."""
     subjects = _subjects(question) or [""]
     rest = content(question) - content(" ".join(subjects)) - {stem("same"), stem("located"), stem("type")}

@@ -31,7 +31,7 @@ def words(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """A word without its commonest English ending, where at least four letters are left."""
+    """A word without its commonest English ending, if at least four letters are left."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[:-len(ending)]
