@@ -27,7 +27,7 @@ class Select(Frozen):
     splits: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     keep: Literal["all", "located"] = "all"
-    limit: int = Field(0, ge=0)
+    limit: int = Field(default=0, ge=0)
     seed: int = 13
 
 
@@ -49,11 +49,11 @@ class Ingest(Frozen):
     that is in more items than so many.
     """
 
-    max_quarantined_share: float = Field(0.05, ge=0, le=1)
-    min_quarantined: int = Field(5, ge=1)
+    max_quarantined_share: float = Field(default=0.05, ge=0, le=1)
+    min_quarantined: int = Field(default=5, ge=1)
     ocr: bool = True
     pseudo_gold: bool = True
-    pseudo_gold_limit: int = Field(10, ge=1)
+    pseudo_gold_limit: int = Field(default=10, ge=1)
 
 
 class Hierarchy(Frozen):
@@ -63,8 +63,8 @@ class Hierarchy(Frozen):
     boundaries snap to.
     """
 
-    branching: int = Field(2, ge=2, le=64)
-    segment_seconds: float = Field(30.0, ge=1)
+    branching: int = Field(default=2, ge=2, le=64)
+    segment_seconds: float = Field(default=30.0, ge=1)
     segmentation: Literal["fixed", "shots", "subtitles"] = "fixed"
 
 
@@ -75,17 +75,17 @@ class Split(Frozen):
     same and may not be on both sides; 1: copies only, 0: not looked for.
     """
 
-    test_share: float = Field(0.4, gt=0, lt=1)
+    test_share: float = Field(default=0.4, gt=0, lt=1)
     seed: int = 13
     use_official: bool = False
-    near_duplicates: float = Field(0.9, ge=0, le=1)
+    near_duplicates: float = Field(default=0.9, ge=0, le=1)
 
 
 class Corpus(Frozen):
     """What the corpus folds: items of equal content, and near-duplicates from this Jaccard similarity on (0: none)."""
 
     fold_exact: bool = True
-    near_duplicates: float = Field(0.9, ge=0, le=1)
+    near_duplicates: float = Field(default=0.9, ge=0, le=1)
 
 
 class Training(Frozen):
@@ -95,16 +95,16 @@ class Training(Frozen):
     ``canopy-per-modality``; ``modality_ranks`` gives some of them another rank).
     """
 
-    rank: int = Field(8, ge=1)
+    rank: int = Field(default=8, ge=1)
     alpha: float = 16.0
-    dropout: float = Field(0.05, ge=0, lt=1)
-    learning_rate: float = Field(1e-3, gt=0)
+    dropout: float = Field(default=0.05, ge=0, lt=1)
+    learning_rate: float = Field(default=1e-3, gt=0)
     weight_decay: float = 0.01
-    warmup_share: float = Field(0.1, ge=0, lt=1)
-    batch: int = Field(4, ge=1)
-    epochs: int = Field(3, ge=1)
-    temperature: float = Field(20.0, gt=0)
-    checkpoint_steps: int = Field(20, ge=1)
+    warmup_share: float = Field(default=0.1, ge=0, lt=1)
+    batch: int = Field(default=4, ge=1)
+    epochs: int = Field(default=3, ge=1)
+    temperature: float = Field(default=20.0, gt=0)
+    checkpoint_steps: int = Field(default=20, ge=1)
     seed: int = 13
     per_modality: bool = False
     modality_ranks: dict[Literal["text", "table", "image", "video"], PositiveInt] = Field(default_factory=dict)
@@ -118,7 +118,7 @@ class Store(Frozen):
     ``hierarchy.branching``.
     """
 
-    shards: int = Field(8, ge=1, le=4096)
+    shards: int = Field(default=8, ge=1, le=4096)
     branchings: tuple[Annotated[int, Field(ge=2)], ...] = ()
 
 
@@ -131,10 +131,10 @@ class Index(Frozen):
 class Evaluation(Frozen):
     """Retrieval depths, flat selector sizes and bootstrap resamples of the evaluation."""
 
-    recall_at: tuple[PositiveInt, ...] = Field((1, 5, 10, 20), min_length=1)
-    flat_m: tuple[PositiveInt, ...] = Field((1, 2, 4), min_length=1)
-    resamples: int = Field(1000, ge=100)
-    confidence: float = Field(0.95, gt=0, lt=1)
+    recall_at: tuple[PositiveInt, ...] = Field(default=(1, 5, 10, 20), min_length=1)
+    flat_m: tuple[PositiveInt, ...] = Field(default=(1, 2, 4), min_length=1)
+    resamples: int = Field(default=1000, ge=100)
+    confidence: float = Field(default=0.95, gt=0, lt=1)
     seed: int = 13
 
 
@@ -176,10 +176,10 @@ class Language(Frozen):
     model: str = ""
     tokenizer: str = ""
     sees_media: bool = False
-    concurrency: int = Field(32, ge=1, le=256)
-    timeout_seconds: float = Field(120.0, gt=0)
-    tries: int = Field(6, ge=1, le=20)
-    temperature: float = Field(0.0, ge=0, le=2)
+    concurrency: int = Field(default=32, ge=1, le=256)
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    tries: int = Field(default=6, ge=1, le=20)
+    temperature: float = Field(default=0.0, ge=0, le=2)
 
 
 class Answers(Frozen):
@@ -195,14 +195,14 @@ class Answers(Frozen):
 
     systems: tuple[str, ...] = ()
     # Earlier versions wrote it `settings`.
-    corpus_scopes: tuple[CorpusScope, ...] = Field(("unified", "own", "gold"), min_length=1,
+    corpus_scopes: tuple[CorpusScope, ...] = Field(default=("unified", "own", "gold"), min_length=1,
                                                    validation_alias=AliasChoices("corpus_scopes", "settings"))
-    seeds: tuple[int, ...] = Field((13,), min_length=1)
-    questions: int = Field(0, ge=0)
-    k: int = Field(10, ge=1)
-    rounds: int = Field(3, ge=1, le=16)
-    evidence_tokens: int = Field(16_000, ge=100)
-    video_evidence_tokens: int = Field(64_000, ge=100)
+    seeds: tuple[int, ...] = Field(default=(13,), min_length=1)
+    questions: int = Field(default=0, ge=0)
+    k: int = Field(default=10, ge=1)
+    rounds: int = Field(default=3, ge=1, le=16)
+    evidence_tokens: int = Field(default=16_000, ge=100)
+    video_evidence_tokens: int = Field(default=64_000, ge=100)
     models: dict[str, str] = Field(default_factory=dict)
     budgets: tuple[Annotated[float, Field(gt=0, le=1)], ...] = (0.1, 0.2, 0.3, 0.5, 0.7)
     sweep_k: tuple[PositiveInt, ...] = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -159,7 +159,7 @@ ANNOTATION_SCHEMA = pa.schema([
 ])
 
 
-def write_table(path: Path, rows: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+def write_table(path: Path, rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """Write rows as Parquet with an explicit schema; equal rows give equal bytes."""
     table = pa.Table.from_pylist(list(rows), schema=schema)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,7 +182,7 @@ def write_annotations(path: Path, annotations: Iterable[Annotation]) -> pa.Table
     return write_table(path, (dataclasses.asdict(a) for a in annotations), ANNOTATION_SCHEMA)
 
 
-def item_from_row(row: dict[str, Any]) -> Item:
+def item_from_row(row: Mapping[str, Any]) -> Item:
     """One Parquet row back into an Item."""
     cues = {k: tuple(Cue(c["start"], c["end"], c["text"]) for c in row[k] or ()) for k in ("cues", "screen")}
     return Item(**{**row, **cues, "header": tuple(row["header"] or ()),

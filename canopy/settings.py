@@ -36,8 +36,8 @@ class EncoderSettings(Frozen):
 
     kind: str
     mode: NodeMode = "separate"
-    overlap: int = Field(64, ge=0)
-    batch_tokens: int = Field(4096, ge=256)
+    overlap: int = Field(default=64, ge=0)
+    batch_tokens: int = Field(default=4096, ge=256)
 
     @property
     def modes(self) -> tuple[NodeMode, ...]:

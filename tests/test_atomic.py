@@ -50,13 +50,16 @@ def test_a_swap_that_was_killed_between_its_renames_is_undone(tmp_path):
         (tmp_path / theirs).mkdir()  # another target's, and a running process's
     atomic.recover(tmp_path / "out")
     assert read(tmp_path / "out") == ("good", "good")
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["out", ".out.more.old", ".out.more.building-999999999", f".out.building-{os.getppid()}"])
+    assert sorted(p.name
+        for p in tmp_path.iterdir()) == sorted(["out", ".out.more.old", ".out.more.building-999999999",
+                                                f".out.building-{os.getppid()}"])
 
 
 def test_kill_9_in_the_middle_of_writing(tmp_path):
     fill(tmp_path / "out", "good")
     script = ("import sys, time; from pathlib import Path; from canopy.atomic import replace_directory\n"
-              "with replace_directory(Path(sys.argv[1])) as out:\n (out / 'a.txt').write_text('half'); print('writing', flush=True); time.sleep(60)")
+              "with replace_directory(Path(sys.argv[1])) as out:\n (out / 'a.txt').write_text('half'); "
+              "print('writing', flush=True); time.sleep(60)")
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "out")], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"writing\n"
     process.send_signal(signal.SIGKILL)
@@ -64,14 +67,17 @@ def test_kill_9_in_the_middle_of_writing(tmp_path):
     assert read(tmp_path / "out") == ("good", "good")
     assert len(list(tmp_path.iterdir())) == 2  # the half-written folder lies beside it ...
     fill(tmp_path / "out", "next")
-    assert read(tmp_path / "out") == ("next", "next") and len(list(tmp_path.iterdir())) == 1  # ... and is gone after a rerun
+    assert read(tmp_path / "out") == ("next",
+                                      "next") and len(list(tmp_path.iterdir())) == 1  # ... and is gone after a rerun
 
 
 def test_a_reader_never_sees_a_mixture(tmp_path):
     """A process that reads while another swaps sees one version or the other, file by file in the folder it opened."""
     fill(tmp_path / "out", "0")
-    script = ("import sys; from pathlib import Path\nsys.path.insert(0, sys.argv[2])\nfrom canopy.atomic import replace_directory\n"
-              "for n in range(1, 200):\n with replace_directory(Path(sys.argv[1])) as out:\n  [(out / f).write_text(str(n)) for f in 'ab']")
+    script = ("import sys; from pathlib import Path\nsys.path.insert(0, sys.argv[2])\nfrom canopy.atomic import "
+              "replace_directory\n"
+              "for n in range(1, 200):\n with replace_directory(Path(sys.argv[1])) as out:\n  [(out / "
+              "f).write_text(str(n)) for f in 'ab']")
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "out"), os.getcwd()])
     seen = 0
     while process.poll() is None:

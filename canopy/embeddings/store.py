@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ class NodeStore:
         Names the store's content: it covers every shard's digest.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any], digest_of_manifest: str) -> None:
+    def __init__(self, path: Path, manifest: Mapping[str, Any], digest_of_manifest: str) -> None:
         self.path, self.manifest, self.manifest_sha256 = path, manifest, digest_of_manifest
         self.dimension: int = manifest["dimension"]
         self.digest: str = manifest["digest"]

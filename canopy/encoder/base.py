@@ -69,7 +69,7 @@ class TrainableEncoder(NodeEncoder, Protocol):
     batch_tokens: int
     device: str
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, str | int]:
         """What decides a vector besides weights and mode, for training.json."""
         ...
 

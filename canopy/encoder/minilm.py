@@ -117,7 +117,7 @@ class MiniLMEncoder:
 
         return add_adapter(model, rank=rank, alpha=alpha, dropout=dropout)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, str | int]:
         """What training.json states of how vectors are made."""
         return {"window": self.window, "overlap": self.overlap, "pooling": "mean"}
 

@@ -152,7 +152,7 @@ class Qwen3VLEncoder:
         """What a person should know of the encoding so far, once each: unreadable media, halved batches."""
         return list(dict.fromkeys(self._notes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, str | int]:
         """What training.json and the registry state of how vectors are made."""
         c = self.config
         return {"pooling": self.pooling, "dtype": self.dtype, "instruction": c.instruction,

@@ -30,9 +30,9 @@ class Qwen3VLSettings(EncoderSettings):
     query_instruction: str = "Retrieve images or text relevant to the user's query."
     device: Literal["auto", "cpu", "cuda"] = "auto"
     dtype: Literal["auto", "bf16", "fp32"] = "auto"
-    max_tokens: int = Field(8192, ge=64, le=262_144)
-    max_pixels: int = Field(1800 * 32 * 32, ge=4 * 32 * 32)
-    video_pixels: int = Field(7680 * 32 * 32, ge=8 * 32 * 32)
+    max_tokens: int = Field(default=8192, ge=64, le=262_144)
+    max_pixels: int = Field(default=1800 * 32 * 32, ge=4 * 32 * 32)
+    video_pixels: int = Field(default=7680 * 32 * 32, ge=8 * 32 * 32)
 
     @property
     def window_tokens(self) -> int:

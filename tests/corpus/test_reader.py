@@ -1,4 +1,4 @@
-"""The corpus reader: the same items from a stage's output and from a bundle's file, and the representatives of folded ones."""
+"""The corpus reader: the same items from a stage's output and a bundle's file; representatives."""
 
 from __future__ import annotations
 

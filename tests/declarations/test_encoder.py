@@ -1,4 +1,4 @@
-"""Adding an encoder is adding one file: a kind from a temporary folder is configured, encodes, fills a node store and is refined by."""
+"""Adding an encoder is adding one file: a kind from a temporary folder encodes, fills a store and refines."""
 
 from __future__ import annotations
 
@@ -107,15 +107,19 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_an_encoder_is_one_file(params: Path, tmp_path: Path) -> None:
     settings = load_config(params).encoder
-    assert (settings.kind, settings.mode, settings.modes, settings.packages) == ("words", "separate", ("separate",), ("numpy",))
-    assert settings.model_dump() == {"kind": "words", "mode": "separate", "overlap": 64, "batch_tokens": 4096, "buckets": 512}
+    assert (settings.kind, settings.mode, settings.modes,
+            settings.packages) == ("words", "separate", ("separate",), ("numpy",))
+    assert settings.model_dump() == {"kind": "words", "mode": "separate", "overlap": 64, "batch_tokens": 4096,
+                                     "buckets": 512}
     assert list(encoder_kinds()) == ["minilm", "qwen3_vl", "words"]
     assert encoder_kinds()["words"].check(settings) == "words: 512 buckets"
 
     encoder = load_encoder(settings)
-    counts = build_store(tmp_path / "store", tmp_path / "work", ITEMS, encoder, shards=2, branching=2, segment_seconds=30.0)
+    counts = build_store(tmp_path / "store", tmp_path / "work", ITEMS, encoder, shards=2, branching=2,
+                         segment_seconds=30.0)
     assert counts.encoded == counts.nodes
-    again = build_store(tmp_path / "store", tmp_path / "work", ITEMS, encoder, shards=2, branching=2, segment_seconds=30.0)
+    again = build_store(tmp_path / "store", tmp_path / "work", ITEMS, encoder, shards=2, branching=2,
+                        segment_seconds=30.0)
     assert (again.encoded, again.shards_kept) == (0, 2)
 
     store = NodeStore.open(tmp_path / "store", digest=encoder.digest)
@@ -129,7 +133,8 @@ def test_an_encoder_is_one_file(params: Path, tmp_path: Path) -> None:
 
 
 def test_keys_of_another_kind_are_refused_unless_at_their_default(params: Path) -> None:
-    with pytest.raises(ValueError, match=r"window\n +a setting of kind minilm, and kind is words: remove it, or set encoder.kind=minilm"):
+    with pytest.raises(ValueError,
+        match=r"window\n +a setting of kind minilm, and kind is words: remove it, or set encoder.kind=minilm"):
         parse_encoder({"kind": "words", "window": 128})
     assert parse_encoder({"kind": "words", "window": 128}, lenient=True).kind == "words"
     params.write_text(params.read_text().replace('"buckets": 512', '"buckets": 1'))

@@ -12,7 +12,8 @@ from canopy.encoder.minilm import MiniLMEncoder
 from canopy.errors import DataError, EncoderMismatch
 from canopy.items import Item
 
-ITEMS = [Item(f"x/{n}", "x", "text", title=f"Note {n}", text=f"Sentence one of note {n}. A second sentence. And number {n} again.") for n in range(12)]
+ITEMS = [Item(f"x/{n}", "x", "text", title=f"Note {n}",
+              text=f"Sentence one of note {n}. A second sentence. And number {n} again.") for n in range(12)]
 
 
 class Counting:
@@ -32,7 +33,8 @@ class Counting:
 
 
 def build(tmp_path, items, encoder, **over):
-    return build_store(tmp_path / "store", tmp_path / "work", items, encoder, **{"shards": 4, "branching": 2, "segment_seconds": 30.0, **over})
+    return build_store(tmp_path / "store", tmp_path / "work", items, encoder,
+                       **{"shards": 4, "branching": 2, "segment_seconds": 30.0, **over})
 
 
 def test_vectors_are_the_encoders(encoder, tmp_path):
@@ -76,12 +78,15 @@ def test_another_branching_takes_the_regions_that_it_shares(encoder, tmp_path):
     build(tmp_path, long, encoder)
     two = NodeStore.open(tmp_path / "store")
     counting = Counting(encoder)
-    counts = build_store(tmp_path / "three", tmp_path / "work3", long, counting, shards=4, branching=3, segment_seconds=30.0, beside=[tmp_path / "store"])
+    counts = build_store(tmp_path / "three", tmp_path / "work3", long, counting, shards=4, branching=3,
+                         segment_seconds=30.0, beside=[tmp_path / "store"])
     three, spans = NodeStore.open(tmp_path / "three"), {}
     for b, store in ((2, two), (3, three)):
-        spans[b] = {(i.id, lo, hi): v for i in long for lo, hi, v in zip(store.tree(i.id).lo, store.tree(i.id).hi, store.vectors(i.id), strict=True)}
+        spans[b] = {(i.id, lo, hi): v for i in long
+                    for lo, hi, v in zip(store.tree(i.id).lo, store.tree(i.id).hi, store.vectors(i.id), strict=True)}
     shared = set(spans[2]) & set(spans[3])
-    assert three.branching == 3 and counting.encoded == counts.encoded == len(spans[3]) - len(shared) and 0 < len(shared) < len(spans[3])
+    assert three.branching == 3 and 0 < len(shared) < len(spans[3])
+    assert counting.encoded == counts.encoded == len(spans[3]) - len(shared)
     assert all(np.array_equal(spans[2][k], spans[3][k]) for k in shared)
 
 
@@ -149,7 +154,8 @@ def test_an_incremental_store_is_close_to_a_fresh_one(encoder, tmp_path):
     build(tmp_path / "a", ITEMS, encoder)
     build(tmp_path / "b", ITEMS, encoder)
     a, b = (NodeStore.open(tmp_path / x / "store") for x in "ab")
-    assert all(np.allclose(a.vectors(i).astype(np.float32), b.vectors(i).astype(np.float32), atol=3e-4) for i in a.item_ids)
+    assert all(np.allclose(a.vectors(i).astype(np.float32), b.vectors(i).astype(np.float32), atol=3e-4)
+               for i in a.item_ids)
 
 
 def test_what_does_not_fit_is_refused_when_opened(encoder, tmp_path):
@@ -167,5 +173,6 @@ def test_equal_input_gives_equal_bytes(encoder, tmp_path):
     build(tmp_path / "a", ITEMS, encoder)
     build(tmp_path / "b", list(reversed(ITEMS)), encoder)
     files = sorted(p.name for p in (tmp_path / "a" / "store").iterdir())
-    assert all((tmp_path / "a" / "store" / f).read_bytes() == (tmp_path / "b" / "store" / f).read_bytes() for f in files)
+    assert all((tmp_path / "a" / "store" / f).read_bytes() == (tmp_path / "b" / "store" / f).read_bytes()
+               for f in files)
     assert json.loads((tmp_path / "a" / "store" / "manifest.json").read_text())["nodes"] == 60

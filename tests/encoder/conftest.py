@@ -39,7 +39,7 @@ def write_media(folder: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def one_thread(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The tiny model's products are too small to share: threads that wait for each other on a busy machine take a hundred times as long."""
+    """One thread: the tiny model's products are too small to share on a busy machine."""
     import torch
 
     threads = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""The settings of each kind of encoder: what is refused, what earlier versions wrote, and equal digests for equal settings."""
+"""The settings of each kind of encoder: what is refused, what earlier versions wrote, equal digests."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from canopy.settings import EncoderSettings, foreign_keys, parse_encoder
 
 # What an earlier version wrote for each kind: the keys of both.
 MINILM = {
-    "kind": "minilm", "mode": "one_pass", "window": 256, "overlap": 64, "batch_tokens": 4096, "model": "", "revision": "",
+    "kind": "minilm", "mode": "one_pass", "window": 256, "overlap": 64, "batch_tokens": 4096, "model": "",
+    "revision": "",
     "allow_download": False, "instruction": "Represent the user's input.",
     "query_instruction": "Retrieve images or text relevant to the user's query.", "device": "auto", "dtype": "auto",
     "max_tokens": 8192, "max_pixels": 1843200, "video_pixels": 7864320}
-QWEN = {**MINILM, "kind": "qwen3_vl", "mode": "separate", "model": "Qwen/Qwen3-VL-Embedding-2B", "device": "cuda", "dtype": "bf16"}
+QWEN = {**MINILM, "kind": "qwen3_vl", "mode": "separate", "model": "Qwen/Qwen3-VL-Embedding-2B", "device": "cuda",
+        "dtype": "bf16"}
 
 
 def test_what_earlier_versions_wrote_is_read() -> None:
@@ -43,4 +45,5 @@ def test_settings_that_do_not_fit_are_refused(raw: dict[str, Any], message: str)
 
 def test_the_default_encoders_digest_is_what_it_was() -> None:
     # Of the commit before the kinds had settings of their own.
-    assert load_encoder(parse_encoder(MINILM)).digest == "cd10f5dcad1981d1a5280c2b6c49e109aee75d5f06eef3c624603c4dea7754d5"
+    digest = load_encoder(parse_encoder(MINILM)).digest
+    assert digest == "cd10f5dcad1981d1a5280c2b6c49e109aee75d5f06eef3c624603c4dea7754d5"

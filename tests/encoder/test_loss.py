@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from canopy.encoder.loss import best_alternative, preference_loss, preference_pairs
 
 
-@given(st.lists(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), max_size=5), min_size=1, max_size=5), st.sampled_from([1.0, 20.0, 1000.0]))
+@given(st.lists(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), max_size=5), min_size=1, max_size=5),
+       st.sampled_from([1.0, 20.0, 1000.0]))
 def test_agrees_with_the_formula(instances, temperature):
     pairs = [(a, b, n) for n, own in enumerate(instances) for a, b in own]
     scores = torch.tensor([x for a, b, _ in pairs for x in (a, b)], dtype=torch.float64)
     at = torch.arange(len(pairs)) * 2
-    got = preference_loss(scores, at, at + 1, torch.tensor([n for *_, n in pairs], dtype=torch.int64), len(instances), temperature)
+    got = preference_loss(scores, at, at + 1, torch.tensor([n for *_, n in pairs], dtype=torch.int64), len(instances),
+                          temperature)
     for n, own in enumerate(instances):
         gaps = [temperature * (b - a) for a, b in own]
         top = max([0.0, *gaps])

@@ -9,10 +9,13 @@ from canopy.encoder.words import item_pieces, region_text
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Cue, Item
 
-TEXT = Item("x/t", "x", "text", title="Lighthouse", text="The tower stands on a reef. Its lamp burned whale oil. Keepers rowed out twice a month. "
+TEXT = Item("x/t", "x", "text", title="Lighthouse",
+            text="The tower stands on a reef. Its lamp burned whale oil. Keepers rowed out twice a month. "
             "In 1911 it was rebuilt in granite.")
-TABLE = Item("x/b", "x", "table", title="Rivers", section="Length", header=("River", "km"), rows=(("Nile", "6650"), ("Rhine", ""), ("Loire", "1012")))
-VIDEO = Item("x/v", "x", "video", title="Tea", caption="How tea is made", duration=70.0, cues=(Cue(2, 5, "Pick the leaves."), Cue(40, 44, "Roll them.")))
+TABLE = Item("x/b", "x", "table", title="Rivers", section="Length", header=("River", "km"),
+             rows=(("Nile", "6650"), ("Rhine", ""), ("Loire", "1012")))
+VIDEO = Item("x/v", "x", "video", title="Tea", caption="How tea is made", duration=70.0,
+             cues=(Cue(2, 5, "Pick the leaves."), Cue(40, 44, "Roll them.")))
 IMAGE = Item("x/i", "x", "image", title="Peaks", caption="A bar chart")
 
 
@@ -20,7 +23,8 @@ IMAGE = Item("x/i", "x", "image", title="Peaks", caption="A bar chart")
 def test_f0_agrees_with_sentence_transformers(encoder):
     from sentence_transformers import SentenceTransformer
 
-    texts = ["A lighthouse on a reef.", "Whale oil", "x", "Which river is the longest one in Africa, and where does it end?"]
+    texts = ["A lighthouse on a reef.", "Whale oil", "x",
+             "Which river is the longest one in Africa, and where does it end?"]
     want = SentenceTransformer(str(model_folder()), device="cpu").encode(texts, normalize_embeddings=True)
     assert np.allclose(encoder.encode_queries(texts), want, atol=1e-5)
 
@@ -44,7 +48,8 @@ def test_one_pass_is_the_mean_of_the_spans_token_states(encoder):
     text = "".join(p.text for p in item_pieces(TEXT, r.leaves)[0])
     coded = encoder.tokenizer.encode(text, add_special_tokens=False)
     with torch.inference_mode():
-        states = encoder.f0(input_ids=torch.tensor([[encoder.cls, *coded.ids, encoder.sep]])).last_hidden_state[0, 1:-1].numpy()
+        states = encoder.f0(input_ids=torch.tensor([[encoder.cls, *coded.ids, encoder.sep]])).last_hidden_state[0,
+            1:-1].numpy()
     starts = np.array([o[0] for o in coded.offsets])
     head = len("Lighthouse. ")
     found, = encoder.encode_nodes([r])
@@ -56,7 +61,8 @@ def test_one_pass_is_the_mean_of_the_spans_token_states(encoder):
 
 def test_a_text_longer_than_the_window_is_read_to_its_end(encoder):
     filler = "The weather on that coast is mild and nothing of note happened there. " * 60
-    items = [Item("x/a", "x", "text", text=filler + last) for last in ("Penguins breed on the cliffs.", "The treaty was signed by candlelight.")]
+    items = [Item("x/a", "x", "text", text=filler + last)
+             for last in ("Penguins breed on the cliffs.", "The treaty was signed by candlelight.")]
     for mode in ("one_pass", "separate"):
         e = encoder if mode == "one_pass" else MiniLMEncoder("separate")
         requests = [node_request(i, 2, 30.0) for i in items]
@@ -72,7 +78,9 @@ def test_headers_are_part_of_every_table_node(encoder):
     for e in (encoder, MiniLMEncoder("separate")):
         a, b = e.encode_nodes([node_request(TABLE, 2, 30.0), node_request(renamed, 2, 30.0)])
         changed = np.abs(a - b).max(axis=1) > 1e-4
-        empty_cell = [n for n, (lo, hi) in enumerate(zip(node_request(TABLE, 2, 30.0).lo, node_request(TABLE, 2, 30.0).hi, strict=True)) if (lo, hi) == (1, 2)]
+        empty_cell = [n
+            for n, (lo, hi) in enumerate(zip(node_request(TABLE, 2, 30.0).lo, node_request(TABLE, 2, 30.0).hi,
+                                             strict=True)) if (lo, hi) == (1, 2)]
         assert all(changed[n] for n in range(len(changed)) if n not in empty_cell)
 
 

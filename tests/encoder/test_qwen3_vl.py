@@ -20,10 +20,13 @@ from canopy.errors import DataError, DeviceError, EncoderMismatch
 from canopy.items import Cue, Item
 from tests.tiny_qwen3_vl import DIMENSION, build_checkpoint, tiny_config
 
-TEXT = Item("x/t", "x", "text", title="Leopards", text="A leopard looks out of the grass. It waits. Nobody saw it come. The river is near.")
-TABLE = Item("x/b", "x", "table", "Rivers", "Length", header=("River", "km"), rows=(("Nile", "6650"), ("Rhine", "1230"), ("Loire", "1012")))
+TEXT = Item("x/t", "x", "text", title="Leopards",
+            text="A leopard looks out of the grass. It waits. Nobody saw it come. The river is near.")
+TABLE = Item("x/b", "x", "table", "Rivers", "Length", header=("River", "km"),
+             rows=(("Nile", "6650"), ("Rhine", "1230"), ("Loire", "1012")))
 IMAGE = Item("x/i", "x", "image", "Noise", caption="Many colours", media="noise.png", words="STOP")
-FILM = Item("x/v", "x", "video", caption="Three colours", media="film.mp4", duration=95.0, cues=(Cue(2, 5, "It is red."), Cue(40, 44, "It is green.")))
+FILM = Item("x/v", "x", "video", caption="Three colours", media="film.mp4", duration=95.0,
+            cues=(Cue(2, 5, "It is red."), Cue(40, 44, "It is green.")))
 ITEMS = (TEXT, TABLE, IMAGE, FILM)
 
 
@@ -43,11 +46,13 @@ def load_units(encoder, request):
 def test_words_are_given_as_the_chat_template_does(vl):
     messages = [{"role": "system", "content": [{"type": "text", "text": "Represent the user's input."}]},
                 {"role": "user", "content": [{"type": "text", "text": TEXT.text}]}]
-    want = vl.inputs.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt")
+    want = vl.inputs.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=True,
+                                                   return_dict=True, return_tensors="pt")
     assert load_units(vl, requests([TEXT])[0])[0].ids.tolist() == want["input_ids"][0].tolist()
     query, = vl.inputs.plan([vl._contents(requests([TEXT])[0])[0]], query=True)
     messages[0]["content"][0]["text"] = vl.config.query_instruction
-    want = vl.inputs.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt")
+    want = vl.inputs.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=True,
+                                                   return_dict=True, return_tensors="pt")
     assert vl.inputs.load(query).ids.tolist() == want["input_ids"][0].tolist()
 
 
@@ -62,7 +67,8 @@ def test_an_image_is_given_as_the_processor_does(vl, pictures):
     unit, = load_units(vl, requests([IMAGE])[0])
     assert unit.ids.tolist() == want["input_ids"][0].tolist()
     assert unit.kinds.tolist() == want["mm_token_type_ids"][0].tolist()
-    assert np.array_equal(unit.images[0][0], want["pixel_values"]) and unit.images[0][1].tolist() == want["image_grid_thw"].tolist()
+    assert np.array_equal(unit.images[0][0], want["pixel_values"])
+    assert unit.images[0][1].tolist() == want["image_grid_thw"].tolist()
 
 
 def test_a_video_is_given_as_timed_pairs_of_frames(vl):
@@ -72,7 +78,8 @@ def test_a_video_is_given_as_timed_pairs_of_frames(vl):
     places = int(whole.videos[0][1][0, 1:].prod()) // 4
     pair = "<|vision_start|>" + "<|video_pad|>" * places + "<|vision_end|>"
     # Frames at 5, 15, ... 85 seconds of 95: nine, the last one doubled; a pair's time is its middle.
-    assert decode(whole.ids).split("user\n")[1] == "".join(f"<{t} seconds>{pair}" for t in ("10.0", "30.0", "50.0", "70.0", "85.0")) + (
+    assert decode(whole.ids).split("user\n")[1] == "".join(f"<{t} seconds>{pair}"
+                                                           for t in ("10.0", "30.0", "50.0", "70.0", "85.0")) + (
         "Three colours. It is red. It is green.<|im_end|>\n<|im_start|>assistant\n")
     assert whole.videos[0][1][0, 0] == 5 and leaf.videos[0][1][0, 0] == 2  # 60 to 95 seconds: 65, 75, 85
     assert set(leaf.kinds) == {0, 2} and (leaf.ids[leaf.kinds == 2] == vl.inputs._video).all()
@@ -101,7 +108,8 @@ def test_padding_and_batch_mates_do_not_change_a_vector(vl):
     apart = np.concatenate(together)
     assert len(np.unique(apart.round(3), axis=0)) == len(apart)  # every node here says something else
     queries = vl.encode_queries(["Where does the leopard wait?", "km", "km "])
-    assert np.allclose(queries[:1], vl.encode_queries(["Where does the leopard wait?"]), atol=2e-6) and np.array_equal(queries[1], queries[2])
+    assert np.allclose(queries[:1], vl.encode_queries(["Where does the leopard wait?"]), atol=2e-6)
+    assert np.array_equal(queries[1], queries[2])
     assert vl.encode_queries([]).shape == (0, DIMENSION) and vl.encode_nodes([]) == []
 
 
@@ -115,7 +123,8 @@ def test_pixels_count_and_items_without_a_file_are_read_by_their_words(vl, tiny_
     assert media_file(dataclasses.replace(IMAGE, media="../secret.png"), {"x": pictures / "deeper"}) is None
     assert media_file(IMAGE, {"x": (pictures / "elsewhere", pictures)}) == pictures / "noise.png"
     assert [d.text for d in blind._contents(requests([IMAGE])[0])] == ["Noise. Many colours. STOP"]
-    assert [d.text for d in vl._contents(requests([IMAGE])[0])] == ["Noise. Many colours"]  # the model can read the sign itself
+    # The model can read the sign itself.
+    assert [d.text for d in vl._contents(requests([IMAGE])[0])] == ["Noise. Many colours"]
 
 
 def test_a_file_that_breaks_is_noted_and_its_words_are_read(tiny_vl, tmp_path):
@@ -151,14 +160,18 @@ def test_long_nodes_come_in_windows_that_leave_nothing_out(tiny_vl, pictures):
         whole, = encoder.inputs.encode_words([content.body])
         assert sum(u.weight for u in owned) == len(whole)
         head, = encoder.inputs.encode_words([content.head + "\n" if content.head else ""])
-        assert all(u.words[:len(head)].tolist() == head.tolist() for u in owned)  # a table's title, a film's caption: in every window
+        # A table's title, a film's caption: in every window.
+        assert all(u.words[:len(head)].tolist() == head.tolist() for u in owned)
         assert [u.view is not None for u in units].count(True) == (item is talk)
-        vectors = np.stack([encoder._vectors(encoder.f0, [dataclasses.replace(u, slot=0)], 1)[0].numpy() for u in units])
+        vectors = np.stack([encoder._vectors(encoder.f0, [dataclasses.replace(u, slot=0)], 1)[0].numpy()
+                            for u in units])
         want = (vectors * np.array([[u.weight] for u in units])).sum(0)
         assert np.allclose(encoder.encode_nodes([root])[0][0], want / np.linalg.norm(want), atol=1e-5)
     r = requests([long])[0]
-    near, root = dataclasses.replace(long, text=long.text.replace("149", "941")), NodeRequest(long, r.leaves, r.lo[:1], r.hi[:1])
-    assert not np.allclose(*encoder.encode_nodes([root, dataclasses.replace(root, item=near)]), atol=1e-5)  # the last words count too
+    near = dataclasses.replace(long, text=long.text.replace("149", "941"))
+    root = NodeRequest(long, r.leaves, r.lo[:1], r.hi[:1])
+    # The last words count too.
+    assert not np.allclose(*encoder.encode_nodes([root, dataclasses.replace(root, item=near)]), atol=1e-5)
 
 
 def test_a_batch_out_of_memory_is_halved(tiny_vl, pictures):
@@ -175,7 +188,8 @@ def test_a_batch_out_of_memory_is_halved(tiny_vl, pictures):
 
     encoder, items = Small(tiny_config(tiny_vl), media={"x": pictures}), (TEXT, IMAGE)
     found = encoder.encode_nodes(requests(items))
-    for a, b in zip(found, load_encoder(tiny_config(tiny_vl), media={"x": pictures}).encode_nodes(requests(items)), strict=True):
+    for a, b in zip(found, load_encoder(tiny_config(tiny_vl), media={"x": pictures}).encode_nodes(requests(items)),
+                    strict=True):
         assert np.allclose(a, b, atol=2e-6)
     assert max(encoder.sizes) > 4 and any("halved" in n for n in encoder.notes)
 
@@ -199,12 +213,15 @@ def test_keys_and_digest_name_what_decides_a_vector(vl, tiny_vl, pictures, tmp_p
 
     assert same(other()) and other().digest == vl.digest and other(batch_tokens=256).digest == vl.digest
     assert same(other(query_instruction="Find it")) and other(query_instruction="Find it").digest != vl.digest
-    for changes in ({"instruction": "Say it"}, {"dtype": "bf16"}, {"max_tokens": 256}, {"max_pixels": 4096 * 2}, {"video_pixels": 8 * 2048}, {"overlap": 16}):
+    for changes in ({"instruction": "Say it"}, {"dtype": "bf16"}, {"max_tokens": 256}, {"max_pixels": 4096 * 2},
+                    {"video_pixels": 8 * 2048}, {"overlap": 16}):
         assert not same(other(**changes)) and other(**changes).digest != vl.digest
     assert not same(load_encoder(tiny_config(tiny_vl)))  # blind
     assert same(vl, dataclasses.replace(IMAGE, id="y/z", words="other words"))
-    assert not same(vl, dataclasses.replace(IMAGE, media="bar.png")) and not same(vl, dataclasses.replace(IMAGE, caption="Few colours"))
-    assert same(vl, dataclasses.replace(FILM, source="x"), FILM) and not same(vl, dataclasses.replace(FILM, media_sha256="00"), FILM)
+    assert not same(vl, dataclasses.replace(IMAGE, media="bar.png"))
+    assert not same(vl, dataclasses.replace(IMAGE, caption="Few colours"))
+    assert same(vl, dataclasses.replace(FILM, source="x"), FILM)
+    assert not same(vl, dataclasses.replace(FILM, media_sha256="00"), FILM)
     shutil.copytree(tiny_vl, tmp_path / "copy")
     assert load_encoder(tiny_config(tmp_path / "copy")).digest == load_encoder(tiny_config(tiny_vl)).digest
     build_checkpoint(tmp_path / "other", seed=1)
@@ -213,7 +230,8 @@ def test_keys_and_digest_name_what_decides_a_vector(vl, tiny_vl, pictures, tmp_p
 
 def test_the_node_store_holds_all_four_modalities_and_encodes_only_what_is_new(vl, tmp_path):
     def build(items):
-        return build_store(tmp_path / "store", tmp_path / "work", items, vl, shards=2, branching=2, segment_seconds=30.0)
+        return build_store(tmp_path / "store", tmp_path / "work", items, vl, shards=2, branching=2,
+                           segment_seconds=30.0)
 
     counts = build(ITEMS)
     store = NodeStore.open(tmp_path / "store", digest=vl.digest)
@@ -232,7 +250,8 @@ def test_bf16_is_near_fp32(vl, tiny_vl, pictures):
 
 
 @pytest.mark.parametrize(("size", "most", "want"), [
-    ((640, 480), 64 * 64, (64, 32)), ((640, 480), 10**9, (640, 480)), ((10, 10), 10**6, (64, 64)), ((9000, 10), 32 * 32 * 8, (256, 32)),
+    ((640, 480), 64 * 64, (64, 32)), ((640, 480), 10**9, (640, 480)), ((10, 10), 10**6, (64, 64)),
+    ((9000, 10), 32 * 32 * 8, (256, 32)),
     ((5, 4000), 32 * 32, (32, 32)), ((100, 100), 100 * 100, (96, 96))])
 def test_pictures_are_shown_within_bounds(size, most, want):
     assert fit(*size, most, 32) == want
@@ -242,7 +261,8 @@ def test_pictures_are_shown_within_bounds(size, most, want):
 def test_real_pictures_and_videos_have_vectors(tiny_vl, real_data):
     folder = real_data / "media"
     paths = sorted(str(p.relative_to(folder)) for end in ("*.jpg", "*.png", "*.mp4") for p in folder.rglob(end))
-    items = [Item(f"m/{n}", "m", "video" if p.endswith("mp4") else "image", caption="A thing", media=p, duration=6.2 if p.endswith("mp4") else 0.0)
+    items = [Item(f"m/{n}", "m", "video" if p.endswith("mp4") else "image", caption="A thing", media=p, duration=6.2
+                  if p.endswith("mp4") else 0.0)
              for n, p in enumerate(paths)]
     encoder = load_encoder(tiny_config(tiny_vl), media={"m": folder})
     together = np.concatenate(encoder.encode_nodes(requests(items)))
@@ -276,7 +296,8 @@ def test_checkpoints_that_cannot_be_used_say_why(tiny_vl, tmp_path, monkeypatch)
     (made / "model.safetensors").unlink()
     refuse(DataError, "not complete", made)
     (made / "model.safetensors").write_bytes(weights)
-    (made / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "model-00001-of-00002.safetensors"}}))
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors"}}
+    (made / "model.safetensors.index.json").write_text(json.dumps(index))
     refuse(DataError, "model-00001-of-00002", made)
     (made / "model.safetensors.index.json").unlink()
     (made / "tokenizer.json").unlink()
@@ -302,7 +323,8 @@ def test_a_hub_id_is_fetched_only_when_that_is_allowed(tiny_vl, monkeypatch):
     encoder = load_encoder(tiny_config("Qwen/Qwen3-VL-Embedding-2B"))
     assert encoder.name == "Qwen3-VL-Embedding-2B" and encoder.digest == load_encoder(tiny_config(tiny_vl)).digest
     load_encoder(tiny_config("Qwen/Qwen3-VL-Embedding-2B", allow_download=True, revision="abc"))
-    assert asked == [("Qwen/Qwen3-VL-Embedding-2B", None, True, True), ("Qwen/Qwen3-VL-Embedding-2B", "abc", False, False)]
+    assert asked == [("Qwen/Qwen3-VL-Embedding-2B", None, True, True),
+                     ("Qwen/Qwen3-VL-Embedding-2B", "abc", False, False)]
     assert huggingface_hub.constants.HF_HUB_OFFLINE is True
 
 
@@ -311,7 +333,8 @@ def test_weights_that_are_missing_are_told(tiny_vl, tmp_path):
 
     shutil.copytree(tiny_vl, tmp_path / "made")
     held = load_file(tiny_vl / "model.safetensors")
-    save_file({k: v for k, v in held.items() if "layers.1.mlp" not in k}, tmp_path / "made" / "model.safetensors", {"format": "pt"})
+    save_file({k: v for k, v in held.items() if "layers.1.mlp" not in k}, tmp_path / "made" / "model.safetensors",
+              {"format": "pt"})
     with pytest.raises(DataError, match=r"3 weights of the model are missing.*layers\.1\.mlp"):
         load_encoder(tiny_config(tmp_path / "made")).encode_queries(["why?"])
 

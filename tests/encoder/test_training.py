@@ -14,17 +14,22 @@ from canopy.gold.instances import build_instances
 from canopy.hierarchy.tree import build_tree
 from canopy.items import Item
 
-SENTENCES = ("Bees dance to tell where nectar is.", "The town hall burned down in 1702.", "Copper turns green in rain.", "A sonnet has fourteen lines.")
-ITEMS = {f"x/{n}": Item(f"x/{n}", "x", "text", title=f"Notes {n}", text=" ".join(SENTENCES[n:] + SENTENCES[:n])) for n in range(4)}
-QUESTIONS = {"q0": "How do bees find food?", "q1": "When did fire destroy the town hall?", "q2": "Why are old roofs green?", "q3": "How long is a sonnet?"}
+SENTENCES = ("Bees dance to tell where nectar is.", "The town hall burned down in 1702.", "Copper turns green in rain.",
+             "A sonnet has fourteen lines.")
+ITEMS = {f"x/{n}": Item(f"x/{n}", "x", "text", title=f"Notes {n}", text=" ".join(SENTENCES[n:] + SENTENCES[:n]))
+         for n in range(4)}
+QUESTIONS = {"q0": "How do bees find food?", "q1": "When did fire destroy the town hall?",
+             "q2": "Why are old roofs green?", "q3": "How long is a sonnet?"}
 SETTINGS = Training(epochs=3, batch=4, learning_rate=5e-4, checkpoint_steps=2)
 
 
 def examples():
-    gold = [{"question_id": q, "item_id": i, "group": 0, "fragments": [(int(q[1]) - int(i[2])) % 4], "count": 4, "modality": "text", "coverage": "located"}
+    gold = [{"question_id": q, "item_id": i, "group": 0, "fragments": [(int(q[1]) - int(i[2])) % 4], "count": 4,
+             "modality": "text", "coverage": "located"}
             for q in QUESTIONS for i in ITEMS]
     tree = build_tree(4, 2)
-    rows = [{**x, "child_spans": [(int(tree.lo[c]), int(tree.hi[c])) for c in x["child_nodes"]]} for x in build_instances(gold, dict.fromkeys(QUESTIONS, "train"), 2)]
+    rows = [{**x, "child_spans": [(int(tree.lo[c]), int(tree.hi[c])) for c in x["child_nodes"]]}
+            for x in build_instances(gold, dict.fromkeys(QUESTIONS, "train"), 2)]
     return build_examples(rows, QUESTIONS, ITEMS, 30.0)
 
 
@@ -82,7 +87,8 @@ def test_training_learns_resumes_at_the_same_bytes_and_leaves_f0_alone(encoder, 
     assert np.allclose(loaded.encode_nodes([request])[0], want, atol=1e-5)
     assert loaded.digest != encoder.digest
     assert np.array_equal(loaded.encode_queries(["bees"]), encoder.encode_queries(["bees"]))
-    assert json.loads((tmp_path / "one" / "adapter_config.json").read_text())["base_model_name_or_path"] == "all-MiniLM-L6-v2"
+    written = json.loads((tmp_path / "one" / "adapter_config.json").read_text())
+    assert written["base_model_name_or_path"] == "all-MiniLM-L6-v2"
 
 
 def test_a_checkpoint_of_another_run_is_not_resumed(encoder, tmp_path):

@@ -28,7 +28,9 @@ def test_sentences_tile_the_text(text):
         assert "".join(text[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)) == text
 
 
-@given(st.lists(st.sampled_from(["Ærøskøbing lies on an island.", "It rained — heavily — in Łódź.", "東京は日本の首都です。", "Who knows?",
+@given(st.lists(st.sampled_from(["Ærøskøbing lies on an island.", "It rained — heavily — in Łódź.",
+                                 "東京は日本の首都です。",
+                                 "Who knows?",
                                  "Costs rose 3.5% in the U.S. last year."]), min_size=2, max_size=6))
 def test_offsets_count_characters_not_bytes(sentences):
     text = " ".join(sentences)
@@ -49,7 +51,8 @@ def test_a_trailing_remainder_joins_the_last_segment(seconds, leaves):
 
 
 @pytest.mark.parametrize(("spans", "want"), [
-    ([(40, 40)], [1]), ([(30, 30)], [1]), ([(0, 0)], [0]), ([(29, 31)], [0, 1]), ([(160, 175)], [5]), ([(190, 190)], [5]), ([(500, 510)], [])])
+    ([(40, 40)], [1]), ([(30, 30)], [1]), ([(0, 0)], [0]), ([(29, 31)], [0, 1]), ([(160, 175)], [5]),
+    ([(190, 190)], [5]), ([(500, 510)], [])])
 def test_seconds_land_in_the_segment_that_holds_them(spans, want):
     item = video(190)
     assert gold_fragments(item, cut_item(item), Annotation("q", item.id, "seconds", tuple(spans))).tolist() == want
@@ -68,4 +71,5 @@ def test_rows_are_their_own_fragments(n, data):
     item = Item("x/t", "x", "table", header=("a",), rows=tuple((str(r),) for r in range(n)))
     a = data.draw(st.integers(0, n - 1))
     b = data.draw(st.integers(a + 1, n))
-    assert gold_fragments(item, cut_item(item), Annotation("q", item.id, "rows", ((a, b),))).tolist() == list(range(a, b))
+    assert gold_fragments(item, cut_item(item),
+                          Annotation("q", item.id, "rows", ((a, b),))).tolist() == list(range(a, b))

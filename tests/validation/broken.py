@@ -21,30 +21,37 @@ from canopy.paths import Paths
 from canopy.validation.inputs import FILES
 
 Rows = dict[str, list[dict[str, Any]]]
-SCHEMAS = {"items": ITEM_SCHEMA, "questions": QUESTION_SCHEMA, "annotations": ANNOTATION_SCHEMA, "gold": GOLD_SCHEMA, "splits": SPLIT_SCHEMA,
+SCHEMAS = {"items": ITEM_SCHEMA, "questions": QUESTION_SCHEMA, "annotations": ANNOTATION_SCHEMA, "gold": GOLD_SCHEMA,
+           "splits": SPLIT_SCHEMA,
            "duplicates": DUPLICATE_SCHEMA, "instances": INSTANCE_SCHEMA, "corpus": ITEM_SCHEMA, "folded": FOLDED_SCHEMA}
 CONFIG = Config.model_validate({"benchmarks": {"made": {"adapter": "native", "path": "raw"}}})
 QUESTIONS = 8
 
 
 def sound() -> Rows:
-    """Eight texts, a table, an image and a video; a question about each text and two about each of the others; q0 to q5 are train."""
-    texts = [f"The {w} tower is old. It was built by {w} masons. Many people like it." for w in ("red", "blue", "green", "white", "black", "tall", "low", "new")]
+    """Eight texts with a question each, a table, an image and a video with two each; q0 to q5 are train."""
+    texts = [f"The {w} tower is old. It was built by {w} masons. Many people like it."
+             for w in ("red", "blue", "green", "white", "black", "tall", "low", "new")]
     items = [Item(f"made/t{n}", "made", "text", text=t) for n, t in enumerate(texts)]
-    items += [Item("made/table", "made", "table", header=("year", "floors"), rows=(("1900", "3"), ("1910", "4"), ("1920", "5"))),
-              Item("made/image", "made", "image", media="a.png", media_sha256="0" * 64), Item("made/video", "made", "video", duration=95.0, media="a.mp4"),
+    items += [Item("made/table", "made", "table", header=("year", "floors"),
+                   rows=(("1900", "3"), ("1910", "4"), ("1920", "5"))),
+              Item("made/image", "made", "image", media="a.png", media_sha256="0" * 64),
+              Item("made/video", "made", "video", duration=95.0, media="a.mp4"),
               Item("made/copy", "made", "text", text=texts[0])]
-    questions = [Question(f"q{n}", "made", f"Who built tower number {n}?", ("masons",), split="train" if n < 6 else "test") for n in range(QUESTIONS)]
+    questions = [Question(f"q{n}", "made", f"Who built tower number {n}?", ("masons",), split="train" if n < 6
+                          else "test") for n in range(QUESTIONS)]
     said = [Annotation(q.id, f"made/t{n}", "chars", ((22, 40),)) for n, q in enumerate(questions)]
     said += [Annotation(q, "made/table", "rows", ((0, 1), (2, 3))) for q in ("q0", "q1")]
     said += [Annotation("q6", "made/video", "seconds", ((31.0, 40.0),)), Annotation("q7", "made/image", "item")]
     gold, _ = map_annotations(said, {i.id: i for i in items}, 30.0)
     side = {q.id: q.split for q in questions}
     plain = dataclasses.asdict
-    return {"items": [plain(i) for i in items], "questions": [plain(q) for q in questions], "annotations": [plain(a) for a in said], "gold": gold,
+    return {"items": [plain(i) for i in items], "questions": [plain(q) for q in questions],
+            "annotations": [plain(a) for a in said], "gold": gold,
             "splits": [{"question_id": q, "split": s, "component": n} for n, (q, s) in enumerate(side.items())],
             "duplicates": [{"kind": "question", "group": 0, "id": "q0"}, {"kind": "question", "group": 0, "id": "q1"},
-                           {"kind": "item", "group": 1, "id": "made/t2"}, {"kind": "item", "group": 1, "id": "made/t3"}],
+                           {"kind": "item", "group": 1, "id": "made/t2"},
+                           {"kind": "item", "group": 1, "id": "made/t3"}],
             "instances": build_instances(gold, side, 2), "corpus": [plain(i) for i in items[:-1]],
             "folded": [{"item_id": "made/copy", "into": "made/t0", "kind": "exact", "similarity": 1.0}]}
 
@@ -67,11 +74,13 @@ def _answers_differ(rows: Rows) -> None:
         q["answers"] = ("yes",) if n >= 6 else ("masons",)
     for n in range(40):  # so many that chance cannot explain it
         rows["questions"].append({**rows["questions"][n % 8], "id": f"more{n}"})
-        rows["splits"].append({"question_id": f"more{n}", "split": rows["splits"][n % 8]["split"], "component": 100 + n})
+        rows["splits"].append(
+            {"question_id": f"more{n}", "split": rows["splits"][n % 8]["split"], "component": 100 + n})
 
 
 def _modalities_differ(rows: Rows) -> None:
-    rows["gold"] += [{**g, "group": n} for n in range(1, 30) for g in rows["gold"] if g["modality"] in ("video", "image")]
+    rows["gold"] += [{**g, "group": n} for n in range(1, 30) for g in rows["gold"]
+                     if g["modality"] in ("video", "image")]
 
 
 # For each rule (suite, name): what to do to the sound rows, and how many rows of what it judges then fail.
@@ -83,17 +92,21 @@ BREAKS: dict[tuple[str, str], tuple[Callable[[Rows], None], int]] = {
     ("benchmark", "questions have words"): (_set("questions", 1, question="\u00a0 "), 1),
     ("benchmark", "questions have answers"): (_set("questions", 1, answers=()), 1),
     ("benchmark", "answers have words"): (_set("questions", 2, answers=("mason", " ")), 1),
-    ("benchmark", "gold items are in the data"): (_set("annotations", 1, item_id="made/gone", unit="item", spans=()), 1),
+    ("benchmark", "gold items are in the data"): (_set("annotations", 1, item_id="made/gone", unit="item", spans=()),
+                                                  1),
     ("benchmark", "gold questions are in the data"): (_set("annotations", 1, question_id="gone"), 1),
     ("benchmark", "gold units fit"): (_set("annotations", 1, unit="rows"), 1),
-    ("benchmark", "gold spans lie inside their items"): (_set("annotations", 1, spans=((0, 5), (3, 1), (-1, 4), (10, 500))), 3),
+    ("benchmark",
+     "gold spans lie inside their items"): (_set("annotations", 1, spans=((0, 5), (3, 1), (-1, 4), (10, 500))), 3),
     ("benchmark", "modality mix has gold"): (lambda rows: rows["annotations"].pop(), 1),
     ("gold_spans", "fragments lie inside their items"): (_set("gold", 1, fragments=[0, 3]), 1),
     ("gold_spans", "gold questions have a split"): (_set("gold", 1, question_id="gone"), 1),
     ("gold_spans", "one split a question"): (_again("splits"), 2),
     ("gold_spans", "splits are train and test"): (_set("splits", 1, split="dev"), 1),
     ("gold_spans", "no gold item on both sides"): (_set("gold", 7, item_id="made/t0"), 1),
-    ("gold_spans", "no near-duplicates on both sides"): (lambda rows: (_set("duplicates", 1, id="q6")(rows), _set("duplicates", 3, id="made/t7")(rows)), 2),
+    ("gold_spans",
+     "no near-duplicates on both sides"): (lambda rows: (_set("duplicates", 1, id="q6")(rows),
+                                                         _set("duplicates", 3, id="made/t7")(rows)), 2),
     ("gold_spans", "modality mix is alike"): (_modalities_differ, 2),
     ("gold_spans", "answer types are alike"): (_answers_differ, 2),
     ("training_instances", "instances are preferences"): (_set("instances", 0, child_gold=[False, False]), 1),

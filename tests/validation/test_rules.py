@@ -55,17 +55,23 @@ def test_the_message_names_rules_and_rows() -> None:
         BREAKS["benchmark", name][0](rows)
     with pytest.raises(ValidationFailed) as caught:
         RuleValidator().check("benchmark", tables(rows), source="data/benchmark/made")
-    assert str(caught.value).startswith("data/benchmark/made: rule 'item ids are unique' fails for 2 rows: id 'made/t0'; id 'made/t0'; so do 'gold units fit'")
+    assert str(caught.value).startswith("data/benchmark/made: rule 'item ids are unique' fails for 2 rows: id "
+                                        "'made/t0'; id 'made/t0'; so do 'gold units fit'")
     with pytest.raises(ValidationFailed, match=r"fails for 1 row: question_id 'q1', item_id 'made/t1', unit 'rows'"):
         refuse_broken("x", [o for o in caught.value.outcomes if o["rule"] == "gold units fit"])
 
 
-STARTS = {("gold_spans", "benchmark"): "item ids are unique", ("training_instances", "gold_spans"): "no near-duplicates on both sides",
+STARTS = {("gold_spans", "benchmark"): "item ids are unique",
+          ("training_instances", "gold_spans"): "no near-duplicates on both sides",
           ("corpus", "benchmark"): "items have content", ("node_encoder", "benchmark"): "questions have words",
-          ("node_encoder", "training_instances"): "instances are preferences", ("node_encoder", "node_encoder"): "instances' items are in the data",
-          ("node_embeddings", "corpus"): "item ids are unique", ("node_embeddings", "gold_spans"): "one split a question",
-          ("node_embeddings", "node_embeddings"): "gold items are in the corpus", ("evaluation", "benchmark"): "gold spans lie inside their items",
-          ("evaluation", "gold_spans"): "fragments lie inside their items", ("evaluation", "training_instances"): "instances are unique",
+          ("node_encoder", "training_instances"): "instances are preferences",
+          ("node_encoder", "node_encoder"): "instances' items are in the data",
+          ("node_embeddings", "corpus"): "item ids are unique",
+          ("node_embeddings", "gold_spans"): "one split a question",
+          ("node_embeddings", "node_embeddings"): "gold items are in the corpus",
+          ("evaluation", "benchmark"): "gold spans lie inside their items",
+          ("evaluation", "gold_spans"): "fragments lie inside their items",
+          ("evaluation", "training_instances"): "instances are unique",
           ("answers", "benchmark"): "question ids are unique", ("answers", "gold_spans"): "one split a question",
           ("report", "gold_spans"): "one split a question"}
 
@@ -86,8 +92,10 @@ def test_a_stage_that_is_run_alone_stops_at_a_broken_input(stage: str, suite: st
     one = stage in ("gold_spans", "training_instances", "evaluation", "answers")
     with pytest.raises(ValidationFailed) as caught:
         load_stage(stage)(CONFIG, paths, NullTracker(), RuleValidator(), benchmark="made" if one else None)
-    folder = {"corpus": "data/corpus", "node_encoder": "data/training_instances/made", "node_embeddings": "data/gold_spans/made"}
-    assert str(caught.value).startswith(f"{folder.get(suite, f'data/{suite}/made')}: rule {STARTS[stage, suite]!r} fails for ")
+    folder = {"corpus": "data/corpus", "node_encoder": "data/training_instances/made",
+              "node_embeddings": "data/gold_spans/made"}
+    assert str(caught.value).startswith(f"{folder.get(suite, f'data/{suite}/made')}: rule {STARTS[stage, suite]!r} "
+                                        f"fails for ")
     if stage not in ("gold_spans", "training_instances", "corpus"):  # those lie there as another stage's input
         assert not paths.output(stage).exists()
 
@@ -98,14 +106,17 @@ def test_a_split_that_the_data_brings_may_not_leak_near_duplicates_and_ours_does
     rows["questions"][7]["question"] = f"{rows['questions'][3]['question']} "
     paths = write(rows, tmp_path)
     gold_spans = load_stage("gold_spans")
-    with pytest.raises(ValidationFailed, match="rule 'no near-duplicates on both sides' fails for 2 rows: kind 'question', ids 'q3, q7', splits 'test, train'"):
+    with pytest.raises(ValidationFailed,
+        match="rule 'no near-duplicates on both sides' fails for 2 rows: kind 'question', ids 'q3, q7', splits 'test, "
+              "train'"):
         gold_spans(CONFIG, paths, NullTracker(), RuleValidator(), benchmark="made")
     unlooked = CONFIG.model_copy(update={"split": CONFIG.split.model_copy(update={"near_duplicates": 0.0})})
     assert gold_spans(unlooked, paths, NullTracker(), RuleValidator(), benchmark="made").metrics["duplicate_items"] == 0
     for q in rows["questions"]:
         q["split"] = ""
     result = gold_spans(CONFIG, write(rows, tmp_path), NullTracker(), RuleValidator(), benchmark="made")
-    assert (result.metrics["duplicate_items"], result.metrics["duplicate_questions"]) == (2, 2) and all(c["passed"] for c in result.checks if c["blocking"])
+    assert (result.metrics["duplicate_items"], result.metrics["duplicate_questions"]) == (2, 2) and all(c["passed"]
+        for c in result.checks if c["blocking"])
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "other"])
@@ -125,8 +136,10 @@ def test_a_table_that_cannot_be_read_is_named(damage: str, tmp_path: Path) -> No
         check_inputs("training_instances", STAGES["training_instances"].reads, CONFIG, paths, RuleValidator(), "made")
 
 
-@pytest.mark.parametrize(("answers", "kind"), [((), "none"), (None, "none"), ((" ",), "none"), (("Yes",), "yes or no"), (("1,452.4",), "number"),
-                                               (("$ -3 million",), "number"), (("12%",), "number"), (("B",), "option"), (("B minor",), "words"),
+@pytest.mark.parametrize(("answers", "kind"), [((), "none"), (None, "none"), ((" ",), "none"), (("Yes",), "yes or no"),
+                                               (("1,452.4",), "number"),
+                                               (("$ -3 million",), "number"), (("12%",), "number"), (("B",), "option"),
+                                               (("B minor",), "words"),
                                                (("1990s",), "words"), (("Paris", "3"), "words")])
 def test_types_of_answers(answers: tuple[str, ...] | None, kind: str) -> None:
     assert answer_type(answers) == kind

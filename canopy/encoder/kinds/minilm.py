@@ -24,7 +24,7 @@ class Settings(EncoderSettings):
 
     kind: Literal["minilm"] = "minilm"
     mode: NodeMode = "one_pass"
-    window: int = Field(256, ge=16, le=512)
+    window: int = Field(default=256, ge=16, le=512)
     device: str = "auto"
 
     @property
