@@ -31,7 +31,7 @@ from canopy.errors import ServerError
 from canopy.items import Question
 from canopy.llm.connect import connect_roles
 from canopy.llm.counting import EstimatedTokens
-from canopy.llm.roles import Memory, Roles, RegionView, Trace
+from canopy.llm.roles import Memory, RegionView, Roles, Trace
 
 SERVE = """
 import importlib.util, pathlib, sys

@@ -95,7 +95,8 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
     by_shard: list[list[Item]] = [[] for _ in range(shards)]
     for item in items:
         by_shard[shard_of(item.id, shards)].append(item)
-    counts, rows, listed = BuildCounts(), [], []
+    counts, listed = BuildCounts(), []
+    rows: list[dict[str, str | int]] = []
     work.mkdir(parents=True, exist_ok=True)
     with replace_directory(target) as out:
         for number, members in enumerate(by_shard):
@@ -121,7 +122,7 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
             listed.append({"file": shard_name(number), "nodes": row, "items": len(members),
                            "sha256": file_sha256(out / shard_name(number)),
                            "keys_sha256": file_sha256(out / keys_name(number))})
-        rows.sort(key=lambda r: r["item_id"])
+        rows.sort(key=lambda r: str(r["item_id"]))
         write_table(out / "items.parquet", rows, ROWS_SCHEMA)
         write_json(out / "manifest.json", {
             "format": FORMAT, "encoder": encoder.name, "digest": encoder.digest, "mode": encoder.mode,

@@ -91,7 +91,8 @@ class MiniLMEncoder:
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
-        self.cls, self.sep = self.tokenizer.token_to_id("[CLS]"), self.tokenizer.token_to_id("[SEP]")
+        vocabulary = self.tokenizer.get_vocab()
+        self.cls, self.sep = vocabulary["[CLS]"], vocabulary["[SEP]"]
         self.f0 = _load_backbone(folder)
         self.node_model: torch.nn.Module = self.f0
         adapted = ""
@@ -220,7 +221,8 @@ class MiniLMEncoder:
             for row, number in enumerate(batch):
                 w, t = windows[number], tokens[windows[number].sequence]
                 n = w.end - w.start
-                ids[row, 0], ids[row, 1:n + 1], ids[row, n + 1] = self.cls, t.ids[w.start:w.end], self.sep
+                ids[row, 0], ids[row, n + 1] = self.cls, self.sep
+                ids[row, 1:n + 1] = t.ids[w.start:w.end]
                 mask[row, :n + 2] = 1
                 own = slice(1 + w.own_start - w.start, 1 + w.own_end - w.start)
                 slot[row, own] = bases[w.sequence] + t.fragments[w.own_start:w.own_end]

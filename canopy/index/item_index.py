@@ -123,19 +123,19 @@ class ItemIndex:
         Parameters
         ----------
         among : ndarray of bool, shape (items,), or None
-            Search only these; applied inside the index, so that k results come where there are as many.
+            Search only these; applied inside the index, so that k results come if there are as many.
 
         Returns
         -------
         scores : ndarray of float32, shape (queries, min(k, items searched))
         ids : list of list of str
         """
-        there = len(self.ids) if among is None else int(np.count_nonzero(among))
-        k = min(k, there)
+        searched = len(self.ids) if among is None else int(np.count_nonzero(among))
+        k = min(k, searched)
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         if k == 0 or len(queries) == 0:
             return np.zeros((len(queries), k), np.float32), [[] for _ in queries]
-        if there == len(self.ids):
+        if among is None or searched == len(self.ids):
             scores, rows = self._search.search(queries, k)
         elif self._search is self._cpu:
             scores, rows = _search_among(self._search, queries, k, among)
@@ -150,7 +150,9 @@ def _search_among(index: Any, queries: np.ndarray, k: int, among: np.ndarray) ->
 
     bits = np.packbits(among, bitorder="little")
     selector = faiss.IDSelectorBitmap(len(among), faiss.swig_ptr(bits))
-    return index.search(queries, k, params=faiss.SearchParameters(sel=selector))
+    parameters = faiss.SearchParameters()
+    parameters.sel = selector
+    return index.search(queries, k, params=parameters)
 
 
 def _filter_deeper(index: Any, queries: np.ndarray, k: int, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

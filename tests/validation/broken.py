@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from canopy.benchmarks.declaration import Benchmark, write_declaration
 from canopy.config import Config
 from canopy.corpus.folds import FOLDED_SCHEMA
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
@@ -132,4 +133,5 @@ def write(rows: Rows, root: Path) -> Paths:
         if name in made:
             pq.write_table(made[name], folder / files[0])
     pq.write_table(ITEM_SCHEMA.empty_table(), paths.output("corpus") / "near.parquet")
+    write_declaration(paths.output("benchmark", "made"), Benchmark("made"))
     return paths
