@@ -27,7 +27,7 @@ _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.Dagste
 class DagsterHistory:
     """Dagster's instance of a workspace together with the workspace's assets.
 
-    The assets are built at the first question about them, and then stay: code that changes later belongs to the next run.
+    The assets are built at the first question about them, and then stay: what changes later belongs to the next run.
     """
 
     def __init__(self, workspace: Path, instance: dg.DagsterInstance) -> None:
@@ -88,7 +88,8 @@ class DagsterHistory:
         log = self._workspace / ".canopy" / "logs" / f"error-{stage}.log"
         write_bytes(log, "".join(traceback.format_exception(error)).encode("utf-8", "replace"))
         first = (str(error).strip().splitlines() or ["no message"])[0]
-        return CanopyError(f"internal error in stage {stage}: {type(error).__name__}: {first[:300]}; full traceback in {log}")
+        return CanopyError(f"internal error in stage {stage}: {type(error).__name__}: {first[:300]}; "
+                           f"full traceback in {log}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The job that does from the Dagster UI what `canopy run` does from a shell: rerun what is stale, in waves, and say why."""
+"""The job that does from the Dagster UI what `canopy run` does from a shell: rerun what is stale, and say why."""
 
 import io
 from pathlib import Path
@@ -9,10 +9,11 @@ from assets.orchestrator import DagsterOrchestrator
 from assets.resources import WorkspaceResource, tag_process
 
 
-class _Log(io.TextIOBase):
+class _Log(io.StringIO):
     """Passes printed lines on to a run's log."""
 
     def __init__(self, context: dg.OpExecutionContext) -> None:
+        super().__init__()
         self._context = context
 
     def write(self, text: str) -> int:
@@ -31,18 +32,20 @@ def rerun_everything_stale(context: dg.OpExecutionContext, workspace: WorkspaceR
     from orchestration.pipeline.rerun import rerun
 
     tag_process(context)
+    console = Console(file=_Log(context), width=200, color_system=None)
     try:
-        summary = rerun(Path(workspace.path), DagsterOrchestrator(), console=Console(file=_Log(context), width=200, color_system=None))
+        summary = rerun(Path(workspace.path), DagsterOrchestrator(), console=console)
     except CanopyError as e:
         raise dg.Failure(description=str(e), allow_retries=False) from e
-    context.add_output_metadata({"ran": dg.MetadataValue.md("\n".join(f"- {n}: {'; '.join(w)}" for n, w in summary.ran.items()) or "nothing"),
-                                 "seconds": summary.seconds})
+    lines = [f"- {name}: {'; '.join(why)}" for name, why in summary.ran.items()]
+    context.add_output_metadata({"ran": dg.MetadataValue.md("\n".join(lines) or "nothing"), "seconds": summary.seconds})
 
 
 def build_jobs() -> list[dg.JobDefinition]:
     """All jobs."""
 
-    @dg.job(description="Rerun only what a change made stale (as `canopy run` does).", executor_def=dg.in_process_executor)
+    @dg.job(description="Rerun only what a change made stale (as `canopy run` does).",
+            executor_def=dg.in_process_executor)
     def rerun_stale() -> None:
         rerun_everything_stale()
 

@@ -1,17 +1,18 @@
-"""What people see on a materialization: numbers, previews, rows and bytes of each file, figures and the report."""
+"""What a materialization shows: numbers, previews, rows and bytes of each file, figures and the report."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import dagster as dg
 
 if TYPE_CHECKING:
     from orchestration.pipeline.stage import Outcome
 
+Value: TypeAlias = dg.MetadataValue | str | float | bool | dict[str, str]
 _MOST_NUMBERS, _LARGEST_FIGURE, _LARGEST_PAGE = 30, 200_000, 60_000
 _MAIN_TABLES = ("items.parquet", "gold.parquet", "instances.parquet", "decisions.parquet", "answers.parquet")
 
@@ -29,58 +30,80 @@ def table(rows: Sequence[Mapping[str, Any]], rows_shown: int = 25) -> dg.TableMe
 
     def kind(column: str) -> str:
         cells = [r.data[column] for r in records if r.data[column] is not None]
-        return "number" if cells and all(isinstance(c, (int, float)) and not isinstance(c, bool) for c in cells) else "string"
+        numbers = [c for c in cells if isinstance(c, (int, float)) and not isinstance(c, bool)]
+        return "number" if cells and len(numbers) == len(cells) else "string"
 
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(c, kind(c)) for c in columns]))
 
 
-def files_of(folder: Path) -> list[dict[str, Any]]:
-    """Every file of an output: rows (of a Parquet file) and bytes."""
+class FileRow(TypedDict):
+    """A file of an output: its path there, its rows if it is Parquet, and its size."""
+
+    file: str
+    rows: int | None
+    bytes: int
+
+
+def files_of(folder: Path) -> list[FileRow]:
+    """Every file of an output, sorted by path."""
     import pyarrow.parquet as pq
 
-    return [{"file": str(f.relative_to(folder)), "rows": pq.read_metadata(f).num_rows if f.suffix == ".parquet" else None,
-             "bytes": f.stat().st_size} for f in sorted(folder.rglob("*")) if f.is_file()]
+    files = [f for f in sorted(folder.rglob("*")) if f.is_file()]
+    return [{"file": str(f.relative_to(folder)), "bytes": f.stat().st_size,
+             "rows": pq.read_metadata(f).num_rows if f.suffix == ".parquet" else None} for f in files]
 
 
 def figures(folder: Path) -> str:
     """Small figures of an output as one Markdown text, the images inside it."""
-    shown = []
+    images = []
     for f in sorted(folder.rglob("*.svg")) + sorted(folder.rglob("*.png")):
         if f.stat().st_size <= _LARGEST_FIGURE and "media" not in f.parts:
             kind = "svg+xml" if f.suffix == ".svg" else "png"
-            shown.append(f"**{f.stem.replace('_', ' ')}**\n\n![{f.stem}](data:image/{kind};base64,{base64.b64encode(f.read_bytes()).decode()})")
-    return "\n\n".join(shown[:8])
+            content = base64.b64encode(f.read_bytes()).decode()
+            images.append(f"**{f.stem.replace('_', ' ')}**\n\n![{f.stem}](data:image/{kind};base64,{content})")
+    return "\n\n".join(images[:8])
 
 
-def describe_outcome(outcome: Outcome, folder: Path, docs: Path | None = None) -> dict[str, Any]:
-    """Metadata of one materialization, the same whether the stage ran, was found unchanged, or was run by `dvc repro`.
+def describe_outcome(outcome: Outcome, folder: Path, docs: Path | None = None) -> dict[str, Value]:
+    """Metadata of one materialization, however its stage came to its output: by a run, unchanged, or by `dvc repro`.
 
     Parameters
     ----------
     docs : Path, optional
-        The index of the stage's data docs, shown where there are any.
+        The index of the stage's data docs, which is shown if it exists.
     """
     result, listing = outcome.result, files_of(folder) if folder.is_dir() else []
-    told: dict[str, Any] = {"why": dg.MetadataValue.md("\n".join(f"- {w}" for w in outcome.why) or "unchanged since it last ran")}
+    why = "\n".join(f"- {w}" for w in outcome.why)
+    values: dict[str, Value] = {"why": dg.MetadataValue.md(why or "unchanged since it last ran")}
     if result.notes:
-        told["notes"] = dg.MetadataValue.md("\n".join(f"- {n}" for n in result.notes))
-    if (folder / "report.html").exists():
-        told["report page"] = dg.MetadataValue.path(str(folder / "report.html"))
-    if (examples := folder / "examples.html").exists():
-        told |= {"examples": dg.MetadataValue.path(str(examples)), "examples page": dg.MetadataValue.url(examples.resolve().as_uri())}
-    if docs and docs.is_file():
-        told |= {"data docs": dg.MetadataValue.path(str(docs)), "data docs page": dg.MetadataValue.url(docs.as_uri())}
-    told |= {f"table: {name}": table(rows) for name, rows in result.tables.items()}
-    if shown := figures(folder):
-        told["figures"] = dg.MetadataValue.md(shown)
+        values["notes"] = dg.MetadataValue.md("\n".join(f"- {n}" for n in result.notes))
+    values |= _pages(folder, docs)
+    values |= {f"table: {name}": table(rows) for name, rows in result.tables.items()}
+    if images := figures(folder):
+        values["figures"] = dg.MetadataValue.md(images)
     if (page := folder / "report.md").exists():
-        told["report"] = dg.MetadataValue.md(page.read_text("utf-8")[:_LARGEST_PAGE])
-    told |= {k: float(v) for k, v in list(result.metrics.items())[:_MOST_NUMBERS]}
+        values["report"] = dg.MetadataValue.md(page.read_text("utf-8")[:_LARGEST_PAGE])
+    values |= {k: float(v) for k, v in list(result.metrics.items())[:_MOST_NUMBERS]}
     if len(result.metrics) > _MOST_NUMBERS:
-        told["metrics"] = table([{"metric": k, "value": float(v)} for k, v in result.metrics.items()], rows_shown=500)
-    rows = {f["file"]: f["rows"] for f in listing}
-    main = next((rows[name] for name in _MAIN_TABLES if rows.get(name) is not None), None)
+        metrics = [{"metric": k, "value": float(v)} for k, v in result.metrics.items()]
+        values["metrics"] = table(metrics, rows_shown=500)
+    counts = {f["file"]: f["rows"] for f in listing}
+    main = next((counts[name] for name in _MAIN_TABLES if counts.get(name) is not None), None)
     if main is not None:
-        told["dagster/row_count"] = main
-    return told | {"cache_hit": outcome.how != "ran", "seconds": round(outcome.seconds, 2), "files": table(listing),
-                   "folder": dg.MetadataValue.path(str(folder)), "dvc": {p: str(h) for p, h in outcome.outs.items()}}
+        values["dagster/row_count"] = main
+    return values | {"cache_hit": outcome.how != "ran", "seconds": round(outcome.seconds, 2), "files": table(listing),
+                     "folder": dg.MetadataValue.path(str(folder)), "dvc": {p: str(h) for p, h in outcome.outs.items()}}
+
+
+def _pages(folder: Path, docs: Path | None) -> dict[str, Value]:
+    """Pages to open: the report, the examples, the data docs."""
+    pages: dict[str, Value] = {}
+    if (report := folder / "report.html").exists():
+        pages["report page"] = dg.MetadataValue.path(str(report))
+    if (examples := folder / "examples.html").exists():
+        pages["examples"] = dg.MetadataValue.path(str(examples))
+        pages["examples page"] = dg.MetadataValue.url(examples.resolve().as_uri())
+    if docs and docs.is_file():
+        pages["data docs"] = dg.MetadataValue.path(str(docs))
+        pages["data docs page"] = dg.MetadataValue.url(docs.as_uri())
+    return pages

@@ -1,4 +1,4 @@
-"""Dagster as the orchestrator that the program's commands take; it is imported at the first use, so that commands start at once."""
+"""Dagster as the orchestrator of the program's commands; imported at first use, so that commands start at once."""
 
 from __future__ import annotations
 

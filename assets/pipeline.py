@@ -28,11 +28,15 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
     declared = STAGES[base]
     partitions = dg.StaticPartitionsDefinition(list(graph.partitions)) if specs[0].partition else None
 
-    @dg.asset(name=base, deps=_dependencies(graph, specs), code_version=version, partitions_def=partitions, group_name=declared.group,
-              kinds={"dvc", *declared.kinds}, description=specs[0].description, check_specs=check_specs(base, partitions),
-              metadata={"command": specs[0].template, "reads": dg.MetadataValue.md("\n".join(f"- `{p}`" for p in specs[0].paths)),
+    reads = "\n".join(f"- `{p}`" for p in specs[0].paths)
+
+    @dg.asset(name=base, deps=_dependencies(graph, specs), code_version=version, partitions_def=partitions,
+              group_name=declared.group, kinds={"dvc", *declared.kinds}, description=specs[0].description,
+              check_specs=check_specs(base, partitions),
+              metadata={"command": specs[0].template, "reads": dg.MetadataValue.md(reads),
                         "parameters": ", ".join((*specs[0].params, *specs[0].own_params))})
-    def stage_asset(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    def stage_asset(context: dg.AssetExecutionContext,
+                    workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         from canopy.errors import CanopyError
         from canopy.paths import Paths
         from canopy.validation.outcomes import ValidationFailed
@@ -48,14 +52,17 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
                 yield from failed_results(base, e, docs)
                 for evaluation in source_evaluations(e) if e.suite != base else ():
                     context.instance.report_runless_asset_event(evaluation)
-            raise dg.Failure(description=f"{name}: {e}" if not str(e).startswith(name) else str(e), allow_retries=False) from e
+            description = str(e) if str(e).startswith(name) else f"{name}: {e}"
+            raise dg.Failure(description=description, allow_retries=False) from e
         folder = Paths(Path(workspace.path)).output(base, partition)
-        yield dg.MaterializeResult(data_version=dg.DataVersion(data_version(outcome.outs)), metadata=describe_outcome(outcome, folder, docs),
-                                   check_results=check_results(base, outcome.result.checks, docs))
+        yield dg.MaterializeResult(
+            data_version=dg.DataVersion(data_version(outcome.outs)), metadata=describe_outcome(outcome, folder, docs),
+            check_results=check_results(base, outcome.result.checks, docs))
 
     return stage_asset
 
 
 def build_stage_assets(graph: Graph, snapshots: Mapping[str, Snapshot]) -> list[dg.AssetsDefinition]:
     """One asset for each stage of the graph; its code version comes from the present command, parameters and code."""
-    return [_build_asset(graph, specs, code_version(specs[0], snapshots[specs[0].name])) for specs in graph.bases.values()]
+    return [_build_asset(graph, specs, code_version(specs[0], snapshots[specs[0].name]))
+            for specs in graph.bases.values()]

@@ -1,4 +1,4 @@
-"""The observable source of raw data: one partition a benchmark, whose version changes with its files, adapter and entry in params.yaml."""
+"""The observable source of raw data: a partition a benchmark, versioned by its files, adapter and parameters."""
 
 import warnings
 from pathlib import Path
@@ -22,6 +22,7 @@ def build_raw_source(graph: Graph) -> dg.SourceAsset:
         warnings.simplefilter("ignore", dg.BetaWarning)  # plain asset specs leave what depends on them stale for ever
         return dg.observable_source_asset(
             name=RAW, group_name="raw", partitions_def=dg.StaticPartitionsDefinition(list(graph.sources)),
-            description="A benchmark's raw files as they were released or as a user wrote them. Nothing here writes them; observing "
-                        "hashes them together with the adapter that reads them, so that only that benchmark reruns when one changes.",
+            description="A benchmark's raw files as they were released or as a user wrote them. Nothing writes them. "
+                        "An observation hashes them with the adapter that reads them, so that a change reruns that "
+                        "benchmark alone.",
             metadata={p: dg.MetadataValue.path(", ".join(s.raw)) for p, s in graph.sources.items()})(raw)

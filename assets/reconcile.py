@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
 from assets.checks import check_evaluations
-from assets.metadata import describe_outcome
+from assets.metadata import Value, describe_outcome
 from assets.staleness import latest_version, stale_states
 from canopy.paths import Paths
 from orchestration.data.data_docs import docs_page
@@ -31,7 +30,7 @@ _BEFORE_ALL = 1  # an event pointer at which no input of ours existed yet: the i
 
 
 def observe_raw(instance: dg.DagsterInstance, graph: Graph, now: Mapping[str, Snapshot]) -> list[str]:
-    """Report the present version of every partition of raw data that is not what Dagster last saw; returns those partitions."""
+    """Report each partition of raw data whose present version Dagster does not know; returns those partitions."""
     changed = []
     for partition, spec in graph.sources.items():
         version, known = raw_version(spec, now[spec.name]), latest_version(instance, RAW, partition, source=True)
@@ -43,7 +42,7 @@ def observe_raw(instance: dg.DagsterInstance, graph: Graph, now: Mapping[str, Sn
 
 def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: Graph, now: Mapping[str, Snapshot],
               then: Mapping[str, Snapshot], reasons: Mapping[str, Sequence[str]], workspace: Path) -> list[str]:
-    """Report what dvc.lock holds and Dagster does not know, in topological order; returns the stages that were reported.
+    """Report what dvc.lock holds and Dagster does not know, in topological order; returns the reported stages.
 
     The events carry full provenance (code version, data version, versions of and pointers to the inputs). Without those
     tags an asset would read fresh whatever its inputs do.
@@ -68,31 +67,35 @@ def reconcile(instance: dg.DagsterInstance, definitions: dg.Definitions, graph: 
             if known.code == code_version(spec, locked) and unchanged:
                 continue
         instance.report_runless_asset_event(dg.AssetMaterialization(
-            spec.base, partition=spec.partition, description="reported from dvc.lock: a `dvc repro` outside Dagster made it",
+            spec.base, partition=spec.partition,
+            description="reported from dvc.lock: a `dvc repro` outside Dagster made it",
             metadata=_metadata(workspace, spec, now[name], locked),
             tags={_CODE: code_version(spec, locked), _DATA: data_version(locked.outs), _USER: "true",
                   **_provenance(instance, graph, spec, now[name], locked)}))
         if dict(now[name].outs) == dict(locked.outs):
-            for evaluation in check_evaluations(spec.base, read_summary(workspace, spec.base, spec.partition).checks, spec.partition):
+            checks = read_summary(workspace, spec.base, spec.partition).checks
+            for evaluation in check_evaluations(spec.base, checks, spec.partition):
                 instance.report_runless_asset_event(evaluation)
         reported.append(name)
         states = None  # what it reported changes how the stages below it stand
     return reported
 
 
-def _metadata(workspace: Path, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, Any]:
-    """What a run would have shown, read from the output itself; only the origin where the output is another one by now."""
-    told = {"reconciled_from": "dvc.lock"}
+def _metadata(workspace: Path, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, Value]:
+    """What a run would have shown, read from the output itself; the origin alone if the output has changed since."""
+    origin: dict[str, Value] = {"reconciled_from": "dvc.lock"}
     if dict(now.outs) != dict(then.outs):
-        return told
+        return origin
     result = read_summary(workspace, spec.base, spec.partition)
     outcome = Outcome("unchanged", result, then.outs, 0.0, ("run by `dvc repro`, outside Dagster",))
-    shown = describe_outcome(outcome, Paths(workspace).output(spec.base, spec.partition), docs_page(workspace, spec.base, spec.partition))
-    return {**told, **{k: v for k, v in shown.items() if k not in ("seconds", "cache_hit")}}
+    folder, docs = Paths(workspace).output(spec.base, spec.partition), docs_page(workspace, spec.base, spec.partition)
+    values = describe_outcome(outcome, folder, docs)
+    return {**origin, **{k: v for k, v in values.items() if k not in ("seconds", "cache_hit")}}
 
 
-def _provenance(instance: dg.DagsterInstance, graph: Graph, spec: StageSpec, now: Snapshot, then: Snapshot) -> dict[str, str]:
-    """Tags for each input: its present version where the stage was made from it, else one that reads as changed since."""
+def _provenance(instance: dg.DagsterInstance, graph: Graph, spec: StageSpec, now: Snapshot,
+                then: Snapshot) -> dict[str, str]:
+    """Tags for each input: its present version if the stage was made from it, otherwise one that reads as changed."""
     tags = {}
     for asset in dict.fromkeys([*([RAW] if spec.raw else []), *(graph.stages[u].base for u in spec.upstream)]):
         known = latest_version(instance, asset, source=asset == RAW)

@@ -12,13 +12,13 @@ _NEEDS = ("node_encoder", "item_index", "evaluation", "report")
 
 
 def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
-    """The registration asset, where the graph holds what it registers."""
+    """The registration asset, if the graph holds what it registers."""
     if not set(_NEEDS) <= set(graph.bases):
         return []
 
     @dg.asset(name=NAME, deps=list(_NEEDS), code_version="1", group_name="model", kinds={"mlflow"},
-              description="The adapter, its base model's digest, the index it belongs to and the evaluation it passed, registered in "
-                          "MLflow as `canopy-node-encoder` with alias `challenger`. `canopy promote` makes it champion.")
+              description="The adapter, its base model's digest, its index and its evaluation, registered in MLflow as "
+                          "`canopy-node-encoder` with alias `challenger`. `canopy promote` makes it champion.")
     def registered_model(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
         from canopy.errors import CanopyError
         from orchestration.models.registration import register_candidate
@@ -29,8 +29,8 @@ def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
             version = register_candidate(Path(workspace.path), {"dagster.run_id": context.run_id})
         except CanopyError as e:
             raise dg.Failure(description=f"{NAME}: {e}", allow_retries=False) from e
+        following = "`canopy promote` compares it with the champion; if it does not pass, it says why."
         return dg.MaterializeResult(data_version=dg.DataVersion(version), metadata={
-            "model": MODEL, "version": version, "alias": CHALLENGER,
-            "next": dg.MetadataValue.md("`canopy promote` compares it with the champion and says why when it does not pass.")})
+            "model": MODEL, "version": version, "alias": CHALLENGER, "next": dg.MetadataValue.md(following)})
 
     return [registered_model]

@@ -13,10 +13,10 @@ from canopy.atomic import write_bytes
 if TYPE_CHECKING:
     from orchestration.pipeline.stage import Outcome
 
-PROCESS_TAG = "canopy/process"  # the process that a run goes on in (see ``orchestration.machine.processes.identity``)
-FORCE_TAG = "canopy/force"  # a run with this tag runs its stages even where they are unchanged
-_MADE = "# Made by canopy, and made again when canopy's settings change; delete this line to keep your own."
-_DAGSTER_YAML = f"""{_MADE}
+PROCESS_TAG = "canopy/process"  # the process of a run (see ``orchestration.machine.processes.identity``)
+FORCE_TAG = "canopy/force"  # a run with this tag runs its stages even if they are unchanged
+_HEADER = "# Made by canopy, and made again when canopy's settings change; delete this line to keep your own."
+_DAGSTER_YAML = f"""{_HEADER}
 telemetry: {{enabled: false}}
 nux: {{enabled: false}}
 # Stages share one machine and one data folder, so runs go one after another.
@@ -37,7 +37,7 @@ class WorkspaceResource(dg.ConfigurableResource):
 
 
 def tag_process(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> None:
-    """Note on a run that the UI started which process it goes on in, so that it is not taken for running after that was killed."""
+    """Note the process of a run that the UI started; if the process is killed, the run can be closed."""
     from orchestration.machine.processes import identity
 
     if PROCESS_TAG not in context.run.tags:
@@ -45,11 +45,11 @@ def tag_process(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> No
 
 
 def dagster_home(workspace: Path) -> Path:
-    """The folder of Dagster's storage in a workspace, made where it is missing, and named in $DAGSTER_HOME."""
+    """The folder of Dagster's storage in a workspace, made if it is missing, and named in $DAGSTER_HOME."""
     home = workspace.resolve() / ".canopy" / "dagster"
     settings = home / "dagster.yaml"
-    held = settings.read_text("utf-8") if settings.exists() else _MADE
-    if held.startswith(_MADE) and held != _DAGSTER_YAML:
+    present = settings.read_text("utf-8") if settings.exists() else _HEADER
+    if present.startswith(_HEADER) and present != _DAGSTER_YAML:
         write_bytes(settings, _DAGSTER_YAML.encode())
     os.environ["DAGSTER_HOME"] = str(home)
     return home
