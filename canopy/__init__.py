@@ -26,9 +26,11 @@ __all__ = [
     "compress", "refine",
 ]
 _HOMES = {
-    "CanopyError": "errors", "Compression": "compression.evidence", "Compressor": "compression.compressor", "Cue": "items",
-    "Evidence": "items", "Fragment": "compression.evidence", "Item": "items", "ItemEvidence": "compression.evidence",
-    "Region": "compression.evidence", "compress": "compression.compressor", "refine": "refinement",
+    "CanopyError": "errors",
+    "Compression": "compression.evidence", "Compressor": "compression.compressor", "compress": "compression.compressor",
+    "Fragment": "compression.evidence", "ItemEvidence": "compression.evidence", "Region": "compression.evidence",
+    "Cue": "items", "Evidence": "items", "Item": "items",
+    "refine": "refinement",
 }
 
 

@@ -66,12 +66,13 @@ def compress_files(question: str, files: Sequence[Path], *, model: Path | None =
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="canopy", description=(
-        "Keeps of documents the parts that answer a question. The pipeline (training, evaluation, serving) runs from a checkout."))
+        "Keeps of documents the parts that answer a question. The pipeline (training, evaluation, serving) runs from a "
+        "checkout."))
     parser.add_argument("--version", action="version", version=f"canopy {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     command = commands.add_parser("compress", help="compress files for a question", description=(
-        "Prints what is kept of each file, with tokens before and after. Reads text, Markdown, HTML, PDF, DOCX, CSV, XLSX, "
-        "and items in the native format (.jsonl)."))
+        "Prints what is kept of each file, with tokens before and after. Reads text, Markdown, HTML, PDF, DOCX, CSV, "
+        "XLSX, and items in the native format (.jsonl)."))
     command.add_argument("question", metavar="QUESTION")
     command.add_argument("files", metavar="FILE", nargs="+", type=Path)
     command.add_argument("--json", action="store_true", help="print the result as JSON")

@@ -1,4 +1,4 @@
-"""Parent-relative refinement: which regions of each item are kept (paper, section 3.2), vectorised over many items; and a rule that looks ahead."""
+"""Parent-relative refinement (paper, section 3.2), over many items at once, and our rule that looks ahead."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from canopy.hierarchy.tree import Tree
 
 
 def refine(tree: Tree, scores: np.ndarray, *, rule: str = "parent", margin: float = 0.0) -> np.ndarray:
-    """Keep the regions that the rule keeps, for one item or a forest of them.
+    """Choose the regions that are kept, of one item or of a forest.
 
-    From the root down: a visited node is replaced by all its children that qualify; where none does it is kept whole. No budget, no
-    count, no threshold. Scores are only compared along one item's branches, hence never between items.
+    From the root down, a visited node is replaced by all its children that qualify. If none does, it is kept whole. There
+    is no budget, no count and no threshold. Scores are compared along one item's branches only, never between items.
 
-    Under ``parent``, the paper's rule, a child qualifies when it scores at least as much as its parent. Under ``lookahead``, ours, when its
-    best descendant, itself included, scores at least the parent plus ``margin``: one weak level does not hide a strong leaf below it.
+    Under ``parent``, the paper's rule, a child qualifies if it scores at least as much as its parent. Under ``lookahead``,
+    ours, it qualifies if its best descendant, itself included, scores at least the parent plus ``margin``: one weak level
+    does not hide a strong leaf below it.
 
     Parameters
     ----------
@@ -29,7 +30,12 @@ def refine(tree: Tree, scores: np.ndarray, *, rule: str = "parent", margin: floa
     Returns
     -------
     ndarray of bool, shape (nodes,)
-        True at kept nodes; they are the evidence forest (no one an ancestor of another).
+        True at kept nodes; they are the evidence forest (none is an ancestor of another).
+
+    Raises
+    ------
+    ValueError
+        If the scores are not one finite number a node, or there is no such rule.
     """
     scores = np.asarray(scores)
     if scores.shape != tree.lo.shape:
@@ -39,16 +45,16 @@ def refine(tree: Tree, scores: np.ndarray, *, rule: str = "parent", margin: floa
     if rule not in ("parent", "lookahead"):
         raise ValueError(f"no refinement rule {rule!r}; there are parent and lookahead")
     levels = _levels(tree)
-    reach, asked = scores, scores
+    reach, threshold = scores, scores
     if rule == "lookahead":
-        reach, asked = scores.copy(), scores + np.asarray(margin, dtype=scores.dtype)
+        reach, threshold = scores.copy(), scores + np.asarray(margin, dtype=scores.dtype)
         for level in reversed(levels):
             np.maximum.at(reach, tree.parent[level], reach[level])
     visited = tree.parent < 0
     explored = np.zeros(len(tree), dtype=bool)
     for level in levels:
         above = tree.parent[level]
-        passing = level[visited[above] & (reach[level] >= asked[above])]
+        passing = level[visited[above] & (reach[level] >= threshold[above])]
         visited[passing] = True
         explored[tree.parent[passing]] = True
     return visited & ~explored

@@ -1,4 +1,4 @@
-"""Who may call the service and how much may be sent: a bearer token where one is set, and a bound on the body."""
+"""Who may call the service and how much may be sent: a bearer token if one is set, and a bound on the body."""
 
 from __future__ import annotations
 
@@ -42,35 +42,36 @@ class Access:
             await self._app(scope, receive, send)
             return
         if not self._allows(scope):
-            told = {"error": "this service needs `Authorization: Bearer <CANOPY_API_KEY>`"}
-            await JSONResponse(told, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+            refusal = {"error": "this service needs `Authorization: Bearer <CANOPY_API_KEY>`"}
+            await JSONResponse(refusal, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
             return
-        large = JSONResponse({"error": f"the request is larger than {self._max_body} bytes; send fewer items a request"}, 413)
+        refusal = {"error": f"the request is larger than {self._max_body} bytes; send fewer items a request"}
+        large = JSONResponse(refusal, 413)
         length = next((v for k, v in scope["headers"] if k == b"content-length"), b"0")
         if length.isdigit() and int(length) > self._max_body:
             await large(scope, receive, send)
             return
-        seen, answered = 0, False
+        size, started = 0, False
 
-        async def counted() -> Message:
-            nonlocal seen
+        async def count() -> Message:
+            nonlocal size
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._max_body:
+            size += len(message.get("body", b""))
+            if size > self._max_body:
                 raise _TooLarge
             return message
 
-        async def watched(message: Message) -> None:
-            nonlocal answered
-            if seen > self._max_body and not answered:
+        async def watch(message: Message) -> None:
+            nonlocal started
+            if size > self._max_body and not started:
                 return  # the app's 500: it took _TooLarge for a fault of its own
-            answered = True
+            started = True
             await send(message)
 
         try:
-            await self._app(scope, counted, watched)
+            await self._app(scope, count, watch)
         except Exception:
-            if seen <= self._max_body:
+            if size <= self._max_body:
                 raise
-        if seen > self._max_body and not answered:
+        if size > self._max_body and not started:
             await large(scope, receive, send)

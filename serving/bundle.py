@@ -34,7 +34,8 @@ def check_same_items(root: Path) -> None:
     for part, expected in ((store, searched | near), (index, searched)):
         differing = len(expected ^ _ids(part, "item_id"))
         if differing:
-            raise DataError(f"{part.parent}: not of the same items as the corpus ({differing} differ); run `canopy run` first")
+            raise DataError(f"{part.parent}: not of the same items as the corpus ({differing} differ); "
+                            "run `canopy run` first")
 
 
 def _ids(path: Path, column: str) -> set[str]:
@@ -52,10 +53,11 @@ def export_bundle(root: Path, config: Config, folder: Path, *, name: str, versio
     root : Path
         The workspace.
     folder : Path
-        Bundles lie in it, one folder for each content, ``<version>-<digest>``: a running service's files never change under it.
+        Bundles lie in it, one folder for each content, ``<version>-<digest>``: a running service's files never change
+        under it.
     pinned : ModelParts
-        What the version was registered with; adapter, encoder and index must be these. The node store and the corpus may have
-        grown since: the bundle states the digests it has.
+        What the version was registered with; adapter, encoder and index must be these. The node store and the corpus may
+        have grown since: the bundle states the digests it has.
 
     Returns
     -------

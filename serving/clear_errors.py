@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-def explain(report: Any) -> dict[str, Any] | None:
-    """``{"error": "k: Input should be ..."}`` from a validation report; None where it is none."""
+def explain(report: object) -> dict[str, str] | None:
+    """``{"error": "k: Input should be ..."}`` from a validation report; None if it is something else."""
     if not isinstance(report, dict) or not isinstance(report.get("detail"), list):
         return None
-    told = [(".".join(map(str, d.get("loc", ()))), str(d.get("msg", "")).removeprefix("Value error, ")) for d in report["detail"]]
-    return {"error": "; ".join(f"{where}: {what}" if where else what for where, what in told)}
+    sentences = []
+    for problem in report["detail"]:
+        place = ".".join(map(str, problem.get("loc", ())))
+        message = str(problem.get("msg", "")).removeprefix("Value error, ")
+        sentences.append(f"{place}: {message}" if place else message)
+    return {"error": "; ".join(sentences)}
 
 
 class ClearErrors:
@@ -25,30 +29,34 @@ class ClearErrors:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and hold back a 400 answer until it is whole."""
-        held: list[Message] = []
+        start: Message | None = None
         body = b""
 
         async def rewrite(message: Message) -> None:
-            nonlocal body
+            nonlocal start, body
             if message["type"] == "http.response.start" and message["status"] == 400:
-                held.append(message)
+                start = message
                 return
-            if not held:
+            if start is None:
                 await send(message)
                 return
             body += message.get("body", b"")
             if message.get("more_body"):
                 return
-            start = held[0]
-            try:
-                told = explain(json.loads(body))
-            except ValueError:
-                told = None
-            if told is not None:
-                body = json.dumps(told).encode()
-                headers = [(k, v) for k, v in start["headers"] if k.lower() != b"content-length"]
-                start = {**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
-            await send(start)
-            await send({"type": "http.response.body", "body": body})
+            await send_clear(start, body, send)
 
         await self._app(scope, receive, rewrite if scope["type"] == "http" else send)
+
+
+async def send_clear(start: Message, body: bytes, send: Send) -> None:
+    """Send a 400 answer, with a clear body if it holds a validation report."""
+    try:
+        answer = explain(json.loads(body))
+    except ValueError:
+        answer = None
+    if answer is not None:
+        body = json.dumps(answer).encode()
+        headers = [(k, v) for k, v in start["headers"] if k.lower() != b"content-length"]
+        start = {**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

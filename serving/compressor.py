@@ -1,4 +1,4 @@
-"""The served compressor: jobs in batches, over a bundle's corpus, node store and index; `canopy.compression` does the rest."""
+"""The served compressor: jobs in batches, over a bundle's corpus, node store and index; the rest is `canopy.compression`."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class ServedCompressor:
 
     def _targets(self, number: int, job: CompressJob, hits: Sequence[tuple[str, float | None]], query: np.ndarray,
                  outcome: Outcome) -> list[_Target]:
-        """The job's items with their scores: known ones from the store, if it has the hierarchy that the job asks for."""
+        """The job's items with their scores; those of the corpus from the store, if the job asks for its hierarchy."""
         hierarchy = self.compressor.model.hierarchy
         stored = (job.branching or hierarchy.branching) == self._store.branching
         known = [self.corpus[i] for i, _ in hits]
@@ -137,7 +137,8 @@ class ServedCompressor:
         if stored and hits:
             with_nodes = [self.corpus.folds.exact_representative(i) for i, _ in hits]
             for item, scores in zip(known, self._store.scores(with_nodes, query), strict=True):
-                candidates.append(Candidate(item.id, *cut(item, self._store.branching, hierarchy.segment_seconds), scores))
+                leaves, tree = cut(item, self._store.branching, hierarchy.segment_seconds)
+                candidates.append(Candidate(item.id, leaves, tree, scores))
         items = [*known, *job.items]
         for item in items[len(candidates):]:
             candidates.append(self.compressor.score(item, query, job.branching, self._cache))
@@ -153,7 +154,8 @@ def _wants_fragments(job: Job) -> bool:
 
 def _select(targets: Sequence[_Target], jobs: Sequence[Job]) -> list[Sequence[Evidence]]:
     """What each target's own job keeps of it; targets under the same rule are refined together."""
-    rules = [(j.rule, j.margin) if isinstance(j, CompressJob) else ("parent", 0.0) for j in (jobs[t.job] for t in targets)]
+    own = [jobs[t.job] for t in targets]
+    rules = [(j.rule, j.margin) if isinstance(j, CompressJob) else ("parent", 0.0) for j in own]
     regions: list[Sequence[Evidence]] = [() for _ in targets]
     for rule, margin in dict.fromkeys(rules):
         members = [n for n, r in enumerate(rules) if r == (rule, margin)]
@@ -163,13 +165,13 @@ def _select(targets: Sequence[_Target], jobs: Sequence[Job]) -> list[Sequence[Ev
 
 
 def _too_long(chars: int, *, branching: bool) -> str:
-    return (f"the items to encode have {chars} characters as the encoder reads them (a table's title and columns count in "
-            f"every row); at most {MAX_ENCODED_CHARS} a request: send fewer or smaller items"
-            + (", or leave out `branching`" if branching else ""))
+    remedy = ", or leave out `branching`" if branching else ""
+    return (f"the items to encode have {chars} characters as the encoder reads them (a table's title and columns count "
+            f"in every row); at most {MAX_ENCODED_CHARS} a request: send fewer or smaller items{remedy}")
 
 
 def read_chars(item: Item) -> int:
-    """How many characters the encoder reads of an item: a table's title, section and column names come again with every row."""
+    """How many characters the encoder reads of an item; a table's title, section and columns count in every row."""
     if item.modality != "table":
         return sum(map(len, (item.text, item.title, item.caption, item.words, *(c.text for c in item.cues))))
     names = [len(h) for h in item.header]

@@ -42,7 +42,11 @@ Job = CompressJob | RetrieveJob
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one job: evidence or hits, or the error that is this job's alone (``status``: HTTP's, where the error is the caller's)."""
+    """What became of one job: evidence or hits, or the error that is this job's alone.
+
+    ``encoded`` and ``cached`` count items whose nodes were encoded for it, and were there already. ``status`` is HTTP's, if the
+    error is the caller's.
+    """
 
     items: list[ItemEvidence] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from canopy.ingest.native import parse_item
 from canopy.ingest.sink import Unusable, Waiting
@@ -16,10 +16,12 @@ MAX_ROWS = 5_000
 MAX_CELLS = 200_000
 MAX_CUES = 10_000
 MAX_SECONDS = 24 * 3600.0
-FIELDS = frozenset(("id", "modality", "title", "section", "caption", "text", "header", "rows", "media", "duration", "cues", "words", "source"))
+FIELDS = frozenset((
+    "id", "modality", "title", "section", "caption", "text", "header", "rows", "media", "duration", "cues", "words",
+    "source"))
 
 
-def parse_raw_items(records: list[Any]) -> tuple[list[Item], list[ItemError]]:
+def parse_raw_items(records: Sequence[object]) -> tuple[list[Item], list[ItemError]]:
     """Split raw records into items and errors, so that a bad one does not take the good ones with it.
 
     An item without an ``id`` is named by its place, ``items[0]``. ``MAX_CELLS`` holds for all tables together.
@@ -30,24 +32,35 @@ def parse_raw_items(records: list[Any]) -> tuple[list[Item], list[ItemError]]:
     for index, record in enumerate(records):
         try:
             item = parse_raw_item(record, f"items[{index}]", cells)
-            items.append(item)
-            cells += len(item.rows) * len(item.header)
         except (Unusable, Waiting) as e:
             errors.append(ItemError(index=index, id=_name(record), reason=str(e)))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, OverflowError) as e:
-            errors.append(ItemError(index=index, id=_name(record), reason=f"not in the native format: {type(e).__name__}: {str(e)[:200]}"))
+            continue
+        items.append(item)
+        cells += len(item.rows) * len(item.header)
     return items, errors
 
 
-def _name(record: Any) -> str:
-    name = record.get("id", "") if isinstance(record, dict) else ""
+def _name(record: object) -> str:
+    name = record.get("id", "") if isinstance(record, Mapping) else ""
     return name[:500] if isinstance(name, str) else ""
 
 
-def parse_raw_item(record: Any, name: str, cells: int = 0) -> Item:
-    """One native record as an item; Unusable with the reason where it cannot be used.
+def parse_raw_item(record: object, name: str, cells: int = 0) -> Item:
+    """One native record as an item.
 
-    ``cells`` are those that the request's other tables have already.
+    Parameters
+    ----------
+    record : object
+        Any JSON value.
+    name : str
+        The item's id if the record gives none.
+    cells : int
+        Cells that the request's other tables have already.
+
+    Raises
+    ------
+    Unusable
+        If it cannot be used, with the reason.
     """
     if not isinstance(record, dict):
         raise Unusable(f"an object is expected, not {type(record).__name__}")
@@ -61,13 +74,26 @@ def parse_raw_item(record: Any, name: str, cells: int = 0) -> Item:
     if item.modality == "video" and record.get("words"):
         raise Unusable("`words` are an image's; send what is said in a video as `cues`")
     check_size(item)
-    if not any(w.strip() for w in (item.text, item.title, item.caption, item.words, *(c.text for c in item.cues), *(c for r in item.rows for c in r))):
-        raise Unusable(f"nothing to read: a {item.modality} needs title, caption or {'words' if item.modality == 'image' else 'cues'}")
+    if not any(words.strip() for words in _words(item)):
+        field = "words" if item.modality == "image" else "cues"
+        raise Unusable(f"nothing to read: a {item.modality} needs title, caption or {field}")
     return dataclasses.replace(item, source="request")
 
 
-def check_table(record: dict[str, Any], cells: int) -> None:
-    """Unusable where a table is larger than one request may be; before parsing, which fills ragged rows up to the widest."""
+def _words(item: Item) -> list[str]:
+    """Everything of an item that can be read, its section and column names aside."""
+    cells = [cell for row in item.rows for cell in row]
+    return [item.text, item.title, item.caption, item.words, *(c.text for c in item.cues), *cells]
+
+
+def check_table(record: Mapping[str, object], cells: int) -> None:
+    """Check a table's size before it is parsed, which fills ragged rows up to the widest.
+
+    Raises
+    ------
+    Unusable
+        If it is larger than one request may be.
+    """
     header, rows = record.get("header"), record.get("rows")
     if not isinstance(rows, list):
         return
@@ -76,13 +102,19 @@ def check_table(record: dict[str, Any], cells: int) -> None:
     width = max((len(r) for r in [header, *rows] if isinstance(r, list)), default=0)
     if cells + len(rows) * width > MAX_CELLS:
         others = f" and {cells} cells in the tables before it" if cells else ""
-        raise Unusable(f"{len(rows)} rows x {width} columns{others}; at most {MAX_CELLS} cells a request: send fewer or smaller tables")
+        raise Unusable(f"{len(rows)} rows x {width} columns{others}; at most {MAX_CELLS} cells a request: "
+                       "send fewer or smaller tables")
 
 
 def check_size(item: Item) -> None:
-    """Unusable where an item is larger than one request may be."""
-    chars = sum(map(len, (item.text, item.title, item.section, item.caption, item.words, *(c.text for c in item.cues),
-                          *item.header, *(c for r in item.rows for c in r))))
+    """Check an item's size.
+
+    Raises
+    ------
+    Unusable
+        If it is larger than one request may be.
+    """
+    chars = sum(map(len, (item.section, *item.header, *_words(item))))
     if chars > MAX_CHARS:
         raise Unusable(f"{chars} characters; at most {MAX_CHARS} an item: split it")
     if len(item.cues) > MAX_CUES:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from canopy.bundle.manifest import Manifest
 from canopy.compression.evidence import ItemEvidence
@@ -45,7 +45,7 @@ class CompressRequest(_Question):
     """
 
     item_ids: list[str] | None = Field(None, max_length=MAX_ITEMS)
-    items: list[Any] | None = Field(None, max_length=MAX_ITEMS)
+    items: list[JsonValue] | None = Field(None, max_length=MAX_ITEMS)
     k: int | None = Field(None, ge=1, le=MAX_ITEMS)
     branching: int | None = Field(None, ge=2, le=64)
     rule: Literal["parent", "lookahead"] = "parent"
@@ -82,7 +82,7 @@ class RetrieveRequest(_Question):
 
 
 class ItemError(BaseModel):
-    """A raw item that could not be used: its place in ``items``, its id where it has one, and why."""
+    """A raw item that cannot be used: its place in ``items``, its id if it has one, and why."""
 
     index: int
     id: str = ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import bentoml
 import bentoml.exceptions
@@ -35,9 +36,10 @@ from serving.raw_items import parse_raw_items
 from serving.schemas import CompressRequest, CompressResponse, ModelInfo, RetrieveRequest, RetrieveResponse
 
 DEFAULT_K = 5
-# Measured by bench/serving_latency.py (2 shared cores at a load of 4.5, 1,500 items, 160 mixed requests a row), requests/s and p99 at 32 clients:
-# batches of 2 51/s 650 ms, of 8 54/s 700 ms, of 16 40/s 938 ms, of 64 34/s 1,257 ms; none refused. With a bound of 100 ms instead, 146 of 160
-# requests were answered 503: BentoML drops a request that it expects to miss the bound. Hence small batches, and a bound that only an overload reaches.
+# Measured by bench/serving_latency.py (2 shared cores at a load of 4.5, 1,500 items, 160 mixed requests a row), requests/s
+# and p99 at 32 clients: batches of 2 51/s 650 ms, of 8 54/s 700 ms, of 16 40/s 938 ms, of 64 34/s 1,257 ms; none refused.
+# With a bound of 100 ms instead, 146 of 160 requests were answered 503: BentoML drops a request that it expects to miss the
+# bound. Hence small batches, and a bound that only an overload reaches.
 MAX_BATCH = int(os.environ.get("CANOPY_MAX_BATCH", "8"))
 MAX_LATENCY_MS = int(os.environ.get("CANOPY_MAX_LATENCY_MS", "20000"))
 PROBE_SECONDS = 3
@@ -45,13 +47,22 @@ BUSY = "overloaded: the request waited for too long; send it again later"
 
 
 def bundle_folder() -> Path:
-    """The bundle to serve: CANOPY_BUNDLE, else ``bundle/`` beside the code, as in a built Bento."""
+    """The bundle to serve: CANOPY_BUNDLE, otherwise ``bundle/`` beside the code, as in a built Bento."""
     named = os.environ.get("CANOPY_BUNDLE")
     return Path(named) if named else Path(__file__).resolve().parent.parent / "bundle"
 
 
-# BentoML renews its connections to a worker after 100 requests (or 300 s) by closing those in use: with 8 clients every hundredth request was
-# followed by up to 7 answers of 500. Hence bounds that are never reached.
+class Status(TypedDict):
+    """Whether the service is ready, why not, which model it pins (its manifest), and how many items it knows."""
+
+    ready: bool
+    reason: str
+    model: dict[str, object] | None
+    items: int
+
+
+# BentoML renews its connections to a worker after 100 requests (or 300 s) by closing those in use: with 8 clients every
+# hundredth request was followed by up to 7 answers of 500. Hence bounds that are never reached.
 @bentoml.service(name="canopy_compressor", threads=1, traffic={"timeout": 60},
                  runner_connection={"max_requests": 2**62, "max_age": 1e12})
 class CompressorWorker:
@@ -79,7 +90,7 @@ class CompressorWorker:
 
     @bentoml.api
     def reason(self) -> str:
-        """Why the worker is not ready; empty where it is."""
+        """Why the worker is not ready; empty if it is."""
         return self._reason
 
     def __is_ready__(self) -> bool:
@@ -94,19 +105,20 @@ async def _explorer(_: Request) -> Response:
 
 async def _status(_: Request) -> Response:
     service: Any = bentoml.get_current_service()
-    told = await service.describe()
-    return JSONResponse(told, 200 if told["ready"] else 503)
+    status = await service.describe()
+    return JSONResponse(status, 200 if status["ready"] else 503)
 
 
-def _refuse(status: int, error: str, **more: Any) -> Any:
-    return Response(json.dumps({"error": error, **more}), status, media_type="application/json")  # ASCII: ids may hold anything
+def _refuse(status: int, error: str, **more: object) -> Any:
+    # Any, for BentoML's signatures state the answer alone. ASCII, for ids may hold anything.
+    return Response(json.dumps({"error": error, **more}), status, media_type="application/json")
 
 
 @bentoml.service(name="canopy", traffic={"timeout": 60, "max_concurrency": 128}, metrics={"enabled": True},
                  http={"host": "127.0.0.1"})
 @bentoml.asgi_app(Starlette(routes=[Route("/", _explorer), Route("/status", _status)]), path="/", name="pages")
 class Canopy:
-    """Adaptive-granularity evidence compression: POST /compress and /retrieve, an explorer at /, the reason of /readyz at /status."""
+    """Adaptive-granularity evidence compression: POST /compress and /retrieve, an explorer at /, readiness at /status."""
 
     worker = bentoml.depends(CompressorWorker)
 
@@ -123,13 +135,12 @@ class Canopy:
         except CanopyError as e:
             self._reason = str(e)
 
-    async def describe(self) -> dict[str, Any]:
+    async def describe(self) -> Status:
         """Whether the service is ready, why not, and which model it pins."""
-        from dataclasses import asdict
-
         reason = self._reason or await self._worker_reason()
         pinned = asdict(self._manifest) if self._manifest else None
-        return {"ready": not reason, "reason": reason, "model": pinned, "items": len(self._corpus.ids) if self._corpus is not None else 0}
+        count = 0 if self._corpus is None else len(self._corpus.ids)
+        return {"ready": not reason, "reason": reason, "model": pinned, "items": count}
 
     async def _worker_reason(self) -> str:
         """Why the worker does not serve; BentoML's own probe would wait for a worker that is still loading."""
@@ -180,15 +191,19 @@ class Canopy:
             try:
                 answer = await self.worker.to_async.run(raw)
             except aiohttp.ClientConnectionError:
-                # The worker drops idle connections after 5 s and the client may just be taking one up again. Jobs change nothing: ask once more.
+                # The worker drops idle connections after 5 s, and the client may just be taking one up again. Jobs change
+                # nothing: ask once more.
                 answer = await self.worker.to_async.run(raw)
         except bentoml.exceptions.ServiceUnavailable:
             return Outcome(error=BUSY)
         return decode_outcome(answer[0])
 
     async def _fail(self, outcome: Outcome) -> Any:
-        """The outcome's own status; else 503 where the worker is overloaded or has no model, 500 with what went wrong with this request."""
-        return _refuse(outcome.status or (503 if outcome.error == BUSY or await self._worker_reason() else 500), outcome.error)
+        """The outcome's own status; otherwise 503 if the worker is overloaded or has no model, and 500 if the request failed."""
+        if outcome.status:
+            return _refuse(outcome.status, outcome.error)
+        unavailable = outcome.error == BUSY or await self._worker_reason()
+        return _refuse(503 if unavailable else 500, outcome.error)
 
 
 Canopy.add_asgi_middleware(ClearErrors)

@@ -14,7 +14,8 @@ class Counters:
         self._items = Counter("canopy_items_compressed_total", "Items compressed", ["modality"])
         self._before = Counter("canopy_tokens_before_total", "Tokens of the items as they came")
         self._after = Counter("canopy_tokens_after_total", "Tokens of the kept evidence")
-        self._hits = Counter("canopy_node_cache_hits_total", "Items whose node vectors came from the store or the cache")
+        self._hits = Counter("canopy_node_cache_hits_total",
+                             "Items whose node vectors came from the store or the cache")
         self._misses = Counter("canopy_node_cache_misses_total", "Items whose nodes were encoded for a request")
         self._bad = Counter("canopy_items_rejected_total", "Raw items that could not be used")
         self._retrieved = Counter("canopy_retrievals_total", "Calls of /retrieve that were answered")

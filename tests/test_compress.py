@@ -207,7 +207,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "duration": ([{"id": "v", "modality": "video", "duration": "long"}], r"items\[0\] \(v\): duration must be a number"),
     "subtitles": ([{"id": "v", "modality": "video", "duration": 9, "subtitles": "a.vtt"}], r"\(v\): subtitles: no folder"),
     "id": ([{"id": 7, "modality": "text", "text": "x"}], r"items\[0\] \(7\): id must be a string, not int"),
-    "surrogate": (["half a pair: \ud800"], r"items\[0\]: a lone surrogate"),
+    "surrogate": (["half a pair: \ud800"], r"items\[0\]: text holds a lone surrogate"),
     "an item's modality": ([Item("x", "", "smell")], r"items\[0\] \(x\): modality"),  # type: ignore[arg-type]
     "an item's text": ([Item("x", "", "text")], r"items\[0\] \(x\): text is empty"),
     "an item's rows": ([Item("x", "", "table")], r"items\[0\] \(x\): rows"),

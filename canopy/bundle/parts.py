@@ -1,4 +1,4 @@
-"""Which exact parts a servable model consists of: digests of adapter, node store, index and corpus as a workspace holds them."""
+"""Which exact parts a servable model consists of: digests of a workspace's adapter, node store, index and corpus."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MANIFEST = "manifest.json"
 class ModelParts:
     """Digests that belong together.
 
-    ``digest`` names the node encoder f_theta that made the store, ``query_digest`` the encoder f0 that made the index; the others are
-    SHA-256 of the adapter, of the store's and the index's manifests, and of the corpus's files.
+    ``digest`` names the node encoder f_theta that made the store, ``query_digest`` the encoder f0 that made the index. The
+    others are SHA-256 of the adapter, of the store's and the index's manifests, and of the corpus's files.
     """
 
     digest: str
@@ -43,11 +43,12 @@ def part_sha256(path: Path) -> str:
 
 
 def corpus_sha256(folder: Path) -> str:
-    """SHA-256 of a corpus: of its items' file and, where it says what was folded, of those digests together."""
+    """SHA-256 of a corpus: of its items' file or, if items are folded, of the digests of all its files together."""
     from canopy.corpus.folds import FOLDED, ITEMS, NEAR
 
-    found = [part_sha256(folder / name) for name in (ITEMS, NEAR, FOLDED) if name == ITEMS or (folder / name).is_file()]
-    return found[0] if len(found) == 1 else text_sha256("".join(found))
+    names = [name for name in (ITEMS, NEAR, FOLDED) if name == ITEMS or (folder / name).is_file()]
+    digests = [part_sha256(folder / name) for name in names]
+    return digests[0] if len(digests) == 1 else text_sha256("".join(digests))
 
 
 def encoder_digest(folder: Path) -> str:

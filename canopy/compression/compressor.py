@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -113,7 +113,8 @@ class Compressor:
               cache: VectorCache | None = None) -> Candidate:
         """Cut, encode and score one item.
 
-        Node vectors are rounded to half precision, as in a node store: an item has the same scores from there and from here.
+        Node vectors are rounded to half precision, as in a node store, so that an item has the same scores from there and
+        from here.
 
         Parameters
         ----------
@@ -145,6 +146,7 @@ def embedded() -> Compressor:
     return Compressor.load()
 
 
-def compress(question: str, items: Sequence[Source], *, rule: str = "parent", margin: float | None = None) -> Compression:
+def compress(question: str, items: Iterable[Source], *, rule: str = "parent",
+             margin: float | None = None) -> Compression:
     """`Compressor.compress` with the frozen embedded encoder, which is loaded once."""
     return embedded().compress(question, items, rule=rule, margin=margin)

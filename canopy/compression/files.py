@@ -21,8 +21,8 @@ LINES = frozenset({".jsonl", ".ndjson"})
 def read_files(paths: Iterable[Path]) -> tuple[list[Source], list[str]]:
     """The items of files, and notes on what is left out.
 
-    A plain text is one item, so that spans count in the file's characters. A document (Markdown, HTML, PDF, DOCX, CSV, XLSX)
-    becomes items as ``canopy import`` would make them; pictures inside it are left out.
+    A plain text is one item, so that spans count in the file's characters. A document (Markdown, HTML, PDF, DOCX, CSV,
+    XLSX) becomes items as ``canopy import`` would make them; pictures inside it are left out.
 
     Raises
     ------
@@ -87,7 +87,8 @@ def _read_document(path: Path, kind: str, notes: list[str]) -> Iterator[Source]:
     except (DataError, Unusable, OSError):
         raise
     except Exception as e:  # whatever a reader of foreign files raises
-        raise DataError(f"{path}: cannot be read as {kind}: {type(e).__name__}: {' '.join(str(e).split())[:160]}") from None
+        reason = " ".join(str(e).split())[:160]
+        raise DataError(f"{path}: cannot be read as {kind}: {type(e).__name__}: {reason}") from None
     notes += [f"{path}: {note}" for note in document.notes]
     if pictures:
         notes.append(f"{path}: {pictures} pictures are left out")

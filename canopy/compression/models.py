@@ -13,6 +13,7 @@ from canopy.bundle.parts import MANIFEST
 from canopy.config import Hierarchy
 from canopy.encoder.base import NodeEncoder
 from canopy.encoder.loading import load_encoder
+from canopy.encoder.minilm import NAME
 from canopy.encoder.pictures import Folders
 from canopy.errors import DataError
 from canopy.settings import parse_encoder
@@ -82,13 +83,10 @@ def open_registered(settings: Path, adapter: Path, media: Folders | None = None)
 
 def _open_adapter(adapter: Path, media: Folders | None) -> Model:
     """An adapter on the embedded encoder, in the mode that training.json beside it says."""
-    config = _read_object(adapter / ADAPTER_CONFIG)
-    base = config.get("base_model_name_or_path")
-    from canopy.encoder.minilm import NAME
-
+    base = _read_object(adapter / ADAPTER_CONFIG).get("base_model_name_or_path")
     if base != NAME:
-        raise DataError(f"{adapter}: an adapter for {base}, not for the embedded {NAME}; name the folder of a bundle or "
-                        "of a registered model, which says how its encoder is opened")
+        raise DataError(f"{adapter}: an adapter for {base}, not for the embedded {NAME}; name the folder of a bundle or of "
+                        "a registered model, which says how its encoder is opened")
     training = adapter.parent / TRAINING
     mode = _read_object(training).get("mode") if training.is_file() else None
     try:

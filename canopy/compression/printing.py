@@ -11,8 +11,9 @@ from canopy.compression.evidence import Compression
 
 def to_json(compression: Compression, model: str) -> str:
     """What is kept as JSON: the question, the model, and every item with its regions."""
-    fields = {"question": compression.question, "model": model, "tokens_before": compression.tokens_before,
-              "tokens_after": compression.tokens_after, "items": [asdict(i) for i in compression.items]}
+    fields = {
+        "question": compression.question, "model": model, "tokens_before": compression.tokens_before,
+        "tokens_after": compression.tokens_after, "items": [asdict(i) for i in compression.items]}
     return json.dumps(fields, indent=1, ensure_ascii=False)
 
 
@@ -23,7 +24,8 @@ def to_lines(compression: Compression, model: str) -> Iterator[str]:
         yield from item.text.splitlines()
         yield ""
     count = len(compression.items)
-    yield (f"{share(compression.tokens_after, compression.tokens_before)} over {count} item{'s' * (count != 1)}; {model}")
+    total = share(compression.tokens_after, compression.tokens_before)
+    yield f"{total} over {count} item{'s' if count != 1 else ''}; {model}"
 
 
 def share(after: int, before: int) -> str:

@@ -60,8 +60,9 @@ def _write_item(selection: Selection, head: str, each: Sequence[str], tokens: np
         regions=tuple(regions), fragments=fragments)
 
 
-def region_words(item: Item, leaves: Leaves, lo: int, hi: int, each: Sequence[str]) -> tuple[tuple[float, float], str]:
-    """A region's span and words; a text's span is narrowed to its words, so that ``text[start:end]`` is the region's text."""
+def region_words(item: Item, leaves: Leaves, lo: int, hi: int,
+                 each: Sequence[str]) -> tuple[tuple[float, float], str]:
+    """A region's span and words; a text's span is narrowed to its words: ``text[start:end]`` is the region's text."""
     start, end = leaves.span(lo, hi)
     if item.modality != "text":
         return (start, end), "\n".join(t for t in each[lo:hi] if t)

@@ -20,8 +20,8 @@ def score_items(items: Sequence[str], query: str, tools: Tools, trace: Trace, sc
     started = time.perf_counter()
     source = tools.scorers[scorer]
     scores = source.scores(items, vector)
-    scored = join([Candidate(i, tools.library.leaves(i), source.tree(i), s) for i,
-                   s in zip(items, scores, strict=True)])
+    pairs = zip(items, scores, strict=True)
+    scored = join([Candidate(i, tools.library.leaves(i), source.tree(i), s) for i, s in pairs])
     trace.spend("score", time.perf_counter() - started)
     return scored
 

@@ -9,7 +9,7 @@ from canopy.selection.protocol import Select
 
 
 def select_leaves(layout: Layout, scores: np.ndarray, m: int | np.ndarray) -> np.ndarray:
-    """The m best leaves of each item (all where there are fewer), as bool a node; ``m`` is one number, or one a node."""
+    """The m best leaves of each item, all if there are fewer, as bool a node; ``m`` is one number, or one a node."""
     leaf = layout.forest.hi - layout.forest.lo == 1
     return leaf & (rank_nodes(layout, np.where(leaf, scores, -np.inf)) < m)
 

@@ -1,10 +1,9 @@
-"""Which regions each compared system keeps of the gold items, over flat arrays of all items at once.
+"""The hierarchies of many items as flat arrays, over which selectors choose what each system keeps.
 
-Setting "gold items given": every system sees the same items, those annotated for the question, and chooses regions inside them.
-
+With the gold items given, every system sees the items that are annotated for the question, and chooses regions in them.
 `canopy.evaluation.systems` names and describes the systems.
 
-Equal scores are taken in level order, so that a larger region goes before its parts.
+Of equal scores the first in level order counts as better, so that a larger region goes before its parts.
 """
 
 from __future__ import annotations

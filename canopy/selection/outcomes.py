@@ -12,7 +12,10 @@ from canopy.selection.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """What the rule did, as bool a node: ``kept`` whole, ``split`` into children, ``dropped`` below its split parent's score."""
+    """What the rule did, as bool a node.
+
+    ``kept``: the node stays whole. ``split``: its children took its place. ``dropped``: it scores below its split parent.
+    """
 
     kept: np.ndarray
     split: np.ndarray
@@ -20,7 +23,7 @@ class Refined:
 
 
 def judge(layout: Layout, scores: np.ndarray) -> Refined:
-    """Run the rule and say what became of every node that it looked at (nodes inside a kept or dropped one are none of these)."""
+    """Run the rule; nodes inside a kept or a dropped one are neither kept, split nor dropped."""
     forest = layout.forest
     kept = refine(forest, scores)
     split = np.zeros(len(forest), dtype=bool)

@@ -12,6 +12,6 @@ from canopy.selection.protocol import Select
 def select_share(share: float) -> Select:
     """Of each item the best leaves, as many as come closest to ``share`` of all its leaves, at least one."""
     def choose(layout: Layout, scores: np.ndarray) -> np.ndarray:
-        wanted = np.maximum(1, np.rint(share * np.diff(layout.fragments)).astype(np.int64))
-        return select_leaves(layout, scores, wanted[layout.owner])
+        counts = np.maximum(1, np.rint(share * np.diff(layout.fragments)).astype(np.int64))
+        return select_leaves(layout, scores, counts[layout.owner])
     return choose

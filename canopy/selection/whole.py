@@ -13,7 +13,7 @@ def select_whole(layout: Layout) -> np.ndarray:
 
 
 def keep_unsure_whole(layout: Layout, scores: np.ndarray, kept: np.ndarray, margin: float) -> np.ndarray:
-    """The rule's choice, but whole items where no kept node scores ``margin`` above its item's root: a refinement that decides little is undone."""
+    """The rule's choice, but an item stays whole if none of its kept nodes scores ``margin`` above its root."""
     best = np.full(layout.pairs, -np.inf)
     np.maximum.at(best, layout.owner[kept], scores[kept])
     unsure = best < scores[layout.nodes[:-1]] + margin

@@ -1,4 +1,4 @@
-"""The command compress: files with the library's compressor, or the corpus with a registered model, as the service does."""
+"""`canopy compress`: files as the library's command does, or the corpus with a registered model as the service does."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 def compress(
     question: Annotated[str, typer.Argument(help="The question to compress for.")],
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help=(
-        "Files to compress instead of the corpus: text, Markdown, HTML, PDF, DOCX, CSV, XLSX, or items in the native format (.jsonl)."))] = None,
+        "Files to compress instead of the corpus: text, Markdown, HTML, PDF, DOCX, CSV, XLSX, or items in the native "
+        "format (.jsonl)."))] = None,
     workspace: Workspace = None,
-    item: Annotated[list[str] | None, typer.Option("--item", metavar="ID", help="An item of the corpus, by id; may be repeated.")] = None,
+    item: Annotated[list[str] | None, typer.Option("--item", metavar="ID", help=(
+        "An item of the corpus, by id; may be repeated."))] = None,
     file: Annotated[Path | None, typer.Option("--file", exists=True, dir_okay=False, help=(
         "Items of your own beside those of the corpus: JSON Lines in the native format."))] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=200, help="How many items to retrieve if none are named.")] = 5,
-    branching: Annotated[int | None, typer.Option(min=2, max=64, help="Another B for the hierarchy than the model's.")] = None,
+    k: Annotated[int, typer.Option(
+        "-k", min=1, max=200, help="How many items to retrieve if none are named.")] = 5,
+    branching: Annotated[int | None, typer.Option(
+        min=2, max=64, help="Another B for the hierarchy than the model's.")] = None,
     rule: Annotated[str, typer.Option(help="Which regions are kept: parent (the paper's) or lookahead.")] = "parent",
     margin: Annotated[float | None, typer.Option(help="Of the rule lookahead only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -37,9 +41,9 @@ def compress(
 ) -> None:
     """Compress files, or items of the corpus, for a question and show what is kept.
 
-    With FILEs it is the library's command: no workspace and no model is needed. Without, it does what the service does, in this
-    process: it retrieves the best items (or takes those that --item and --file name), refines each from its root down, and
-    prints kept text bright and dropped text dim, with tokens before and after.
+    With FILEs it is the library's command: no workspace and no model is needed. Without FILEs it does what the service does:
+    it retrieves the best items (or takes those that --item and --file name), refines each from its root down, and prints
+    kept text bright and dropped text dim, with tokens before and after.
 
       canopy compress "How long is the Nile?" nile.txt
 
@@ -81,12 +85,13 @@ def _compress_corpus(workspace: Path | None, alias: str, request: CompressReques
     bundle = bundle_of(root, resolve_version(root, alias))
     unknown = Corpus.open_packed(bundle / CORPUS).unknown(request.item_ids or [])
     if unknown:
-        raise DataError(f"unknown item ids: {', '.join(unknown)}; `canopy compress` without --item retrieves items and shows their ids")
+        raise DataError(f"unknown item ids: {', '.join(unknown)}; `canopy compress` without --item retrieves items and "
+                        "shows their ids")
     if errors and not items and not request.item_ids:
         raise DataError(f"{file}: no line can be used; line {errors[0].index + 1}: {errors[0].reason}")
     compressor = ServedCompressor.open(bundle)
-    job = CompressJob(request.question, tuple(request.item_ids or ()), tuple(items), k, request.branching, request.fragments,
-                      request.rule, request.margin_used())
+    job = CompressJob(request.question, tuple(request.item_ids or ()), tuple(items), k, request.branching,
+                      request.fragments, request.rule, request.margin_used())
     outcome = compressor.run([job])[0]
     if outcome.error:
         raise DataError(outcome.error)
@@ -128,7 +133,8 @@ def show_evidence(response: CompressResponse) -> None:
         score = "" if item.retrieval_score is None else f"  similarity {item.retrieval_score:.3f}"
         console.print()
         console.print(f"{item.title or item.id}", style="bold", markup=False)
-        console.print(f"{item.id}  {item.modality}{score}  {share(item.tokens_after, item.tokens_before)}", style="cyan", markup=False)
+        tokens = share(item.tokens_after, item.tokens_before)
+        console.print(f"{item.id}  {item.modality}{score}  {tokens}", style="cyan", markup=False)
         if item.head:
             console.print(item.head, style="italic", markup=False)
         console.print(_marked(item, plain=console.color_system is None))
