@@ -10,12 +10,13 @@ from canopy.hierarchy.tree import Tree
 def refine(tree: Tree, scores: np.ndarray, *, rule: str = "parent", margin: float = 0.0) -> np.ndarray:
     """Choose the regions that are kept, of one item or of a forest.
 
-    From the root down, a visited node is replaced by all its children that qualify. If none does, it is kept whole. There
-    is no budget, no count and no threshold. Scores are compared along one item's branches only, never between items.
+    From the root down, a visited node is replaced by all its children that qualify. If none does, it is kept whole.
+    There is no budget, no count and no threshold. Scores are compared along one item's branches only, never between
+    items.
 
-    Under ``parent``, the paper's rule, a child qualifies if it scores at least as much as its parent. Under ``lookahead``,
-    ours, it qualifies if its best descendant, itself included, scores at least the parent plus ``margin``: one weak level
-    does not hide a strong leaf below it.
+    Under ``parent``, the paper's rule, a child qualifies if it scores at least as much as its parent. Under
+    ``lookahead``, ours, it qualifies if its best descendant, itself included, scores at least the parent plus
+    ``margin``: one weak level does not hide a strong leaf below it.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ def export_bundle(root: Path, config: Config, folder: Path, *, name: str, versio
         Bundles lie in it, one folder for each content, ``<version>-<digest>``: a running service's files never change
         under it.
     pinned : ModelParts
-        What the version was registered with; adapter, encoder and index must be these. The node store and the corpus may
-        have grown since: the bundle states the digests it has.
+        What the version was registered with; adapter, encoder and index must be these. The node store and the corpus
+        may have grown since: the bundle states the digests it has.
 
     Returns
     -------

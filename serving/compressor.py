@@ -1,4 +1,4 @@
-"""The served compressor: jobs in batches, over a bundle's corpus, node store and index; the rest is `canopy.compression`."""
+"""The served compressor: jobs in batches, over a bundle's corpus, node store and index."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ Job = CompressJob | RetrieveJob
 class Outcome:
     """What became of one job: evidence or hits, or the error that is this job's alone.
 
-    ``encoded`` and ``cached`` count items whose nodes were encoded for it, and were there already. ``status`` is HTTP's, if the
-    error is the caller's.
+    ``encoded`` and ``cached`` count items whose nodes were encoded for it, and were there already. ``status`` is
+    HTTP's, if the error is the caller's.
     """
 
     items: list[ItemEvidence] = field(default_factory=list)

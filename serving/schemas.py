@@ -35,8 +35,8 @@ class _Question(_Strict):
 class CompressRequest(_Question):
     """A question, and the items to compress for it: ids of known items, raw items, or neither.
 
-    With neither, the best ``k`` are retrieved. Raw items are records of the native format without files: an image is read
-    through title, caption and ``words``, a video through title, caption and ``cues``.
+    With neither, the best ``k`` are retrieved. Raw items are records of the native format without files: an image is
+    read through title, caption and ``words``, a video through title, caption and ``cues``.
 
     ``branching`` is B of the hierarchy; with another value than the store's, known items are encoded anew.
     ``rule`` says which regions are kept (`canopy.refinement.refine`): the paper's ``parent``, or ``lookahead`` with its
@@ -90,7 +90,7 @@ class ItemError(BaseModel):
 
 
 class ModelInfo(BaseModel):
-    """Which model answers: registry version, digest of the node encoder, and of the store and the index it is pinned to."""
+    """Which model answers: registry version, and digests of its node encoder, its store and its index."""
 
     name: str
     version: str
@@ -102,11 +102,12 @@ class ModelInfo(BaseModel):
     def of(cls, manifest: Manifest) -> ModelInfo:
         """What a response says of the model that a bundle pins."""
         parts = manifest.parts
-        return cls(name=manifest.name, version=manifest.version, digest=parts.digest, store=parts.store, index=parts.index)
+        return cls(name=manifest.name, version=manifest.version, digest=parts.digest, store=parts.store,
+                   index=parts.index)
 
 
 class CompressResponse(BaseModel):
-    """The evidence of every item, in the order asked for (or by retrieval score), and the items that could not be used."""
+    """The evidence of every item, in the request's order or by retrieval score, and the items that cannot be used."""
 
     question: str
     model: ModelInfo

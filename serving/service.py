@@ -36,10 +36,10 @@ from serving.raw_items import parse_raw_items
 from serving.schemas import CompressRequest, CompressResponse, ModelInfo, RetrieveRequest, RetrieveResponse
 
 DEFAULT_K = 5
-# Measured by bench/serving_latency.py (2 shared cores at a load of 4.5, 1,500 items, 160 mixed requests a row), requests/s
-# and p99 at 32 clients: batches of 2 51/s 650 ms, of 8 54/s 700 ms, of 16 40/s 938 ms, of 64 34/s 1,257 ms; none refused.
-# With a bound of 100 ms instead, 146 of 160 requests were answered 503: BentoML drops a request that it expects to miss the
-# bound. Hence small batches, and a bound that only an overload reaches.
+# Measured by bench/serving_latency.py (2 shared cores at a load of 4.5, 1,500 items, 160 mixed requests a row),
+# requests/s and p99 at 32 clients: batches of 2 51/s 650 ms, of 8 54/s 700 ms, of 16 40/s 938 ms, of 64 34/s 1,257
+# ms; none refused. With a bound of 100 ms instead, 146 of 160 requests were answered 503: BentoML drops a request
+# that it expects to miss the bound. Hence small batches, and a bound that only an overload reaches.
 MAX_BATCH = int(os.environ.get("CANOPY_MAX_BATCH", "8"))
 MAX_LATENCY_MS = int(os.environ.get("CANOPY_MAX_LATENCY_MS", "20000"))
 PROBE_SECONDS = 3
@@ -66,7 +66,7 @@ class Status(TypedDict):
 @bentoml.service(name="canopy_compressor", threads=1, traffic={"timeout": 60},
                  runner_connection={"max_requests": 2**62, "max_age": 1e12})
 class CompressorWorker:
-    """Holds the encoder, the node store and the index; answers validated jobs in batches. Not reachable from outside."""
+    """Answers validated jobs in batches, with encoder, node store and index. Not reachable from outside."""
 
     def __init__(self) -> None:
         # Imported here: the front process never loads torch.
@@ -118,7 +118,7 @@ def _refuse(status: int, error: str, **more: object) -> Any:
                  http={"host": "127.0.0.1"})
 @bentoml.asgi_app(Starlette(routes=[Route("/", _explorer), Route("/status", _status)]), path="/", name="pages")
 class Canopy:
-    """Adaptive-granularity evidence compression: POST /compress and /retrieve, an explorer at /, readiness at /status."""
+    """Evidence compression: POST /compress and /retrieve, an explorer at /, why it is not ready at /status."""
 
     worker = bentoml.depends(CompressorWorker)
 
@@ -191,15 +191,15 @@ class Canopy:
             try:
                 answer = await self.worker.to_async.run(raw)
             except aiohttp.ClientConnectionError:
-                # The worker drops idle connections after 5 s, and the client may just be taking one up again. Jobs change
-                # nothing: ask once more.
+                # The worker drops idle connections after 5 s, and the client may just be taking one up again. Jobs
+                # change nothing: ask once more.
                 answer = await self.worker.to_async.run(raw)
         except bentoml.exceptions.ServiceUnavailable:
             return Outcome(error=BUSY)
         return decode_outcome(answer[0])
 
     async def _fail(self, outcome: Outcome) -> Any:
-        """The outcome's own status; otherwise 503 if the worker is overloaded or has no model, and 500 if the request failed."""
+        """The outcome's own status; otherwise 503 if the worker is overloaded or has no model, and 500 if it failed."""
         if outcome.status:
             return _refuse(outcome.status, outcome.error)
         unavailable = outcome.error == BUSY or await self._worker_reason()

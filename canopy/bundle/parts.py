@@ -16,8 +16,8 @@ MANIFEST = "manifest.json"
 class ModelParts:
     """Digests that belong together.
 
-    ``digest`` names the node encoder f_theta that made the store, ``query_digest`` the encoder f0 that made the index. The
-    others are SHA-256 of the adapter, of the store's and the index's manifests, and of the corpus's files.
+    ``digest`` names the node encoder f_theta that made the store, ``query_digest`` the encoder f0 that made the
+    index. The others are SHA-256 of the adapter, of the store's and the index's manifests, and of the corpus's files.
     """
 
     digest: str

@@ -113,8 +113,8 @@ class Compressor:
               cache: VectorCache | None = None) -> Candidate:
         """Cut, encode and score one item.
 
-        Node vectors are rounded to half precision, as in a node store, so that an item has the same scores from there and
-        from here.
+        Node vectors are rounded to half precision, as in a node store, so that an item has the same scores from there
+        and from here.
 
         Parameters
         ----------

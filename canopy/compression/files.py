@@ -8,10 +8,11 @@ from pathlib import Path
 
 from canopy.compression.sources import Source
 from canopy.errors import DataError
-from canopy.importing.blocks import Picture, compose
+from canopy.importing.blocks import Picture
+from canopy.importing.composing import compose
 from canopy.importing.decoding import read_text
-from canopy.importing.folder import READERS
 from canopy.importing.media import name_words
+from canopy.importing.readers import READERS
 from canopy.ingest.sink import Unusable
 
 PLAIN = frozenset({".txt", ".text", ".log", ""})

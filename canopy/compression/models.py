@@ -85,8 +85,8 @@ def _open_adapter(adapter: Path, media: Folders | None) -> Model:
     """An adapter on the embedded encoder, in the mode that training.json beside it says."""
     base = _read_object(adapter / ADAPTER_CONFIG).get("base_model_name_or_path")
     if base != NAME:
-        raise DataError(f"{adapter}: an adapter for {base}, not for the embedded {NAME}; name the folder of a bundle or of "
-                        "a registered model, which says how its encoder is opened")
+        raise DataError(f"{adapter}: an adapter for {base}, not for the embedded {NAME}; name the folder of a bundle "
+                        "or of a registered model, which says how its encoder is opened")
     training = adapter.parent / TRAINING
     mode = _read_object(training).get("mode") if training.is_file() else None
     try:

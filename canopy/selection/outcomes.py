@@ -14,7 +14,8 @@ from canopy.selection.layout import Layout
 class Refined:
     """What the rule did, as bool a node.
 
-    ``kept``: the node stays whole. ``split``: its children took its place. ``dropped``: it scores below its split parent.
+    ``kept``: the node stays whole. ``split``: its children took its place. ``dropped``: it scores below its split
+    parent.
     """
 
     kept: np.ndarray

@@ -36,14 +36,14 @@ def compress(
     margin: Annotated[float | None, typer.Option(help="Of the rule lookahead only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     model: Annotated[Path | None, typer.Option(metavar="PATH", help=(
-        "Of FILEs only: folder of a bundle, a registered model or an adapter; otherwise the embedded encoder."))] = None,
+        "Of FILEs only: folder of a bundle, a registered model or an adapter. Default: the embedded encoder."))] = None,
     alias: Alias = "champion",
 ) -> None:
     """Compress files, or items of the corpus, for a question and show what is kept.
 
-    With FILEs it is the library's command: no workspace and no model is needed. Without FILEs it does what the service does:
-    it retrieves the best items (or takes those that --item and --file name), refines each from its root down, and prints
-    kept text bright and dropped text dim, with tokens before and after.
+    With FILEs it is the library's command: no workspace and no model is needed. Without FILEs it does what the
+    service does: it retrieves the best items (or takes those that --item and --file name), refines each from its root
+    down, and prints kept text bright and dropped text dim, with tokens before and after.
 
       canopy compress "How long is the Nile?" nile.txt
 
@@ -140,9 +140,9 @@ def show_evidence(response: CompressResponse) -> None:
         console.print(_marked(item, plain=console.color_system is None))
     for error in response.errors:
         console.print(_refusal(error), style="red", markup=False)
-    total = share(response.tokens_after, response.tokens_before)
-    console.print(f"\n{total} over {len(response.items)} item(s); {response.model.name} version {response.model.version}",
-                  style="bold", markup=False)
+    total, model = share(response.tokens_after, response.tokens_before), response.model
+    console.print(f"\n{total} over {len(response.items)} item(s); {model.name} version {model.version}", style="bold",
+                  markup=False)
 
 
 def _refusal(error: ItemError) -> str:

@@ -33,8 +33,8 @@ class NodeEncoderModel(mlflow.pyfunc.PythonModel):
         Returns
         -------
         list of str
-            A list of regions: ``fragments``, ``span`` in ``unit``, ``score``, ``depth``, ``tokens``, ``text``, and ``head``,
-            the words that come once with whatever is kept of the item.
+            A list of regions: ``fragments``, ``span`` in ``unit``, ``score``, ``depth``, ``tokens``, ``text``, and
+            ``head``, the words that come once with whatever is kept of the item.
 
         Raises
         ------

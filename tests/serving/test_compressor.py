@@ -199,7 +199,7 @@ BAD = {
     "nothing to read": {"modality": "image"}, "seconds; at most": {"modality": "video", "duration": 1e6, "cues": [[0, 1, "x"]]},
     "2000 rows x 2000 columns": {"modality": "table", "header": ["a"] * 2_000, "rows": [["a"], *[[]] * 1_999]},
     "cues; at most": {"modality": "video", "duration": 9, "cues": [[0, 1, "x"]] * 10_001},
-    "not in the native format": {"modality": "video", "duration": 9, "cues": [[1]]},
+    "a cue is [start, end, text]": {"modality": "video", "duration": 9, "cues": [[1]]},
 }
 
 
