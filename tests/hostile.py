@@ -1,4 +1,7 @@
-"""A hundred damaged releases, each through the stages that read raw data; run in a process of its own with bounded memory, prints one JSON line a case."""
+"""A hundred damaged releases, each through the stages that read raw data.
+
+Run in a process of its own with bounded memory, prints one JSON line a case.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,8 @@ def nested(data: bytes, rng: random.Random) -> bytes:
 def long_string(data: bytes, rng: random.Random) -> bytes:
     """A string value of the file replaced by one of ten megabytes."""
     at = data.find(b': "', rng.randrange(len(data) // 2))
-    return data if at < 0 else data[:at + 3] + rng.choice((b"x", b"word ", "é".encode())) * (10 << 20 >> 1) + data[at + 3:]
+    return data if at < 0 else data[:at + 3] + rng.choice((b"x", b"word ",
+                                                           "é".encode())) * (10 << 20 >> 1) + data[at + 3:]
 
 
 def huge_numbers(data: bytes, rng: random.Random) -> bytes:
@@ -66,7 +70,8 @@ def swapped(data: bytes, rng: random.Random) -> bytes:
 
 def other_types(data: bytes, rng: random.Random) -> bytes:
     return data.replace(b"[", b"{", 1) if rng.random() < 0.3 else data.replace(*rng.choice((
-        (b'": "', b'": ["'), (b'": [', b'": {"x": ['), (b"true", b'"true"'), (b'"answer"', b'"answer": 3, "a"'))), rng.choice((1, 5)))
+        (b'": "', b'": ["'), (b'": [', b'": {"x": ['), (b"true", b'"true"'), (b'"answer"', b'"answer": 3, "a"'))),
+                                                                               rng.choice((1, 5)))
 
 
 def not_utf8(data: bytes, rng: random.Random) -> bytes:
@@ -75,10 +80,12 @@ def not_utf8(data: bytes, rng: random.Random) -> bytes:
 
 
 def garbage(data: bytes, rng: random.Random) -> bytes:
-    return rng.choice((b"", b"null", b"[]", b"{}", b"42", rng.randbytes(5000), b"<html>not found</html>", b"version https://git-lfs.github.com/spec/v1\n"))
+    return rng.choice((b"", b"null", b"[]", b"{}", b"42", rng.randbytes(5000), b"<html>not found</html>",
+                       b"version https://git-lfs.github.com/spec/v1\n"))
 
 
-DAMAGES: tuple[Damage, ...] = (truncated, with_nuls, nested, long_string, huge_numbers, swapped, other_types, not_utf8, garbage)
+DAMAGES: tuple[Damage, ...] = (truncated, with_nuls, nested, long_string, huge_numbers, swapped, other_types, not_utf8,
+                               garbage)
 
 
 BOMBS = (("natural_questions", "nq-open-oracle.jsonl.gz"), ("multimodalqa", "MMQA_dev.jsonl.gz"))
@@ -95,7 +102,8 @@ def bomb(path: Path) -> None:
 
 def damage(folder: Path, kind: Damage, rng: random.Random) -> None:
     """Spoil one of a release's files (a .gz inside its packing, now and then the packing itself)."""
-    path = rng.choice([p for p in sorted(folder.rglob("*")) if p.is_file() and p.stat().st_size and p.suffix in (".json", ".jsonl", ".gz", ".vtt", ".srt")])
+    path = rng.choice([p for p in sorted(folder.rglob("*")) if p.is_file() and p.stat().st_size
+                       and p.suffix in (".json", ".jsonl", ".gz", ".vtt", ".srt")])
     data = path.read_bytes()
     if path.suffix == ".gz" and rng.random() < 0.7:
         path.write_bytes(gzip.compress(kind(gzip.decompress(data), rng)))
@@ -105,7 +113,8 @@ def damage(folder: Path, kind: Damage, rng: random.Random) -> None:
 
 def ingest(adapter: str, raw: Path, root: Path) -> dict[str, object]:
     """Run the raw stages; counts, or the error a user would read."""
-    config = Config(benchmarks={"b": Benchmark(adapter=adapter, path=str(raw))}, ingest={"ocr": False, "max_quarantined_share": 1.0})
+    config = Config(benchmarks={"b": Benchmark(adapter=adapter, path=str(raw))},
+                    ingest={"ocr": False, "max_quarantined_share": 1.0})
     try:
         done = benchmark.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
         gold_spans.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
@@ -134,7 +143,8 @@ def main(releases: dict[str, str], cases: int) -> None:
             else:
                 damage(raw, kind, rng)
             started = time.monotonic()
-            print(json.dumps({"case": number, "adapter": adapter, "damage": name, **ingest(adapter, raw, Path(scratch) / "w"),
+            print(json.dumps({"case": number, "adapter": adapter, "damage": name,
+                              **ingest(adapter, raw, Path(scratch) / "w"),
                               "seconds": round(time.monotonic() - started, 1)}), flush=True)
 
 

@@ -1,4 +1,5 @@
-"""What a benchmark's adapter declares about it, and the part of that which later stages read from the stage's output."""
+"""What a benchmark's adapter declares about it, and the part of that which later stages read from the stage's
+output."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from canopy.gold.expected import Expected
 
 DECLARATION = "benchmark.json"
 # What later stages need. The rest is for whoever looks for the release files.
-_WRITTEN = ("title", "licence", "home", "metric", "supporting_facts", "evidence_cap", "paper_name", "out_of_domain", "expected")
+_WRITTEN = ("title", "licence", "home", "metric", "supporting_facts", "evidence_cap", "paper_name", "out_of_domain",
+            "expected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,9 @@ class ReleaseFile:
     role : str
         What the adapter calls it, unique within the release: ``dev``, ``tables``.
     patterns : tuple of str
-        Glob patterns of its name, as published first. A pattern that ends in ``/`` is a folder. They are matched below the
-        benchmark's folder, at most six levels deep, since people unpack releases in many ways. ``a/b.json`` also needs the
-        folder ``a`` above the file.
+        Glob patterns of its name, as published first. A pattern that ends in ``/`` is a folder. They are matched below
+        the benchmark's folder, at most six levels deep, since people unpack releases in many ways. ``a/b.json`` also
+        needs the folder ``a`` above the file.
     what : str
         A short phrase for people: what is in it and what it is used for.
     url : str
@@ -114,5 +116,6 @@ def read_declaration(folder: Path) -> Benchmark:
         ) from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as e:
         raise DataError(
-            f"{path}: cannot be read ({type(e).__name__}: {str(e)[:120]}); `canopy run --force benchmark` writes it again"
+            f"{path}: cannot be read ({type(e).__name__}: {str(e)[:120]}); `canopy run --force benchmark` writes it "
+            "again"
         ) from None

@@ -1,9 +1,11 @@
 """MultiModalQA: texts, tables and images as items; the cells, text spans and images that its answers name as gold.
 
-Answers of several parts (``details``: ``list``) are one answer together, not aliases. Gold is what ``supporting_context`` names and what the answers and
-intermediate answers point at (``table_indices``, ``text_instances``, ``image_instances``), all of it joint evidence: the rows of the cells, the
-characters of the instances, images whole. ``start_byte`` counts characters (as in the authors' own code); where the words are not there
-they are looked for by bytes, then by themselves. A supporting text to which no instance points (a first hop, a yes/no question) is gold whole.
+Answers of several parts (``details``: ``list``) are one answer together, not aliases. Gold is what
+``supporting_context`` names and what the answers and intermediate answers point at (``table_indices``,
+``text_instances``, ``image_instances``), all of it joint evidence: the rows of the cells, the characters of the
+instances, images whole. ``start_byte`` counts characters (as in the authors' own code); where the words are not there
+they are looked for by bytes, then by themselves. A supporting text to which no instance points (a first hop, a yes/no
+question) is gold whole.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
-from canopy.benchmarks.reading.records import BLIND, HELD_OUT, given_id, list_of, object_of, pair_of
+from canopy.benchmarks.reading.records import BLIND, HELD_OUT, Record, given_id, list_of, object_of, pair_of
 from canopy.benchmarks.reading.release import require_files
 from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
@@ -39,16 +41,24 @@ BENCHMARK = Benchmark(
     licence="Apache-2.0 (code), CC BY-SA (Wikipedia's text and tables); each image has its own",
     home="https://github.com/allenai/multimodalqa",
     files=(
-        _file("train", "23,817 training questions"), _file("dev", "2,441 development questions"),
-        _file("test", "3,660 test questions, answers withheld"), _file("texts", "the texts"), _file("tables", "the tables"),
+        _file("train", "23,817 training questions"),
+        _file("dev", "2,441 development questions"),
+        _file("test", "3,660 test questions, answers withheld"),
+        _file("texts", "the texts"),
+        _file("tables", "the tables"),
         _file("images", "titles and file names of the images"),
-        ReleaseFile("image_files", ("final_dataset_images/", "images/", "final_dataset_images.zip"), "the images themselves; unpack the archive",
-                    "https://multimodalqa-images.s3-us-west-2.amazonaws.com/final_dataset_images/final_dataset_images.zip"),
+        ReleaseFile(
+            "image_files",
+            ("final_dataset_images/", "images/", "final_dataset_images.zip"),
+            "the images themselves; unpack the archive",
+            "https://multimodalqa-images.s3-us-west-2.amazonaws.com/final_dataset_images/final_dataset_images.zip",
+        ),
     ),
     needs=(("train", "dev", "test"),),
     aliases=("mmqa", "multimodal_qa"),
-    layout="multimodalqa/\n  MMQA_train.jsonl.gz\n  MMQA_dev.jsonl.gz\n  MMQA_texts.jsonl.gz\n  MMQA_tables.jsonl.gz\n  MMQA_images.jsonl.gz\n"
-           "  final_dataset_images/",
+    layout="multimodalqa/\n  MMQA_train.jsonl.gz\n  MMQA_dev.jsonl.gz\n  MMQA_texts.jsonl.gz\n  MMQA_tables.jsonl.gz\n "
+    " MMQA_images.jsonl.gz\n"
+    "  final_dataset_images/",
     metric="multimodalqa",
     paper_name="MMQA",
     expected=(Expected("dev questions", 2_441, "the release", split="dev"),),
@@ -71,18 +81,24 @@ class Documents:
         self.raw, self.sink = raw, sink
         self.seen: dict[str, set[str]] = {k: set() for k in KINDS}
         self.no_file: dict[str, str] = {}
-        self.files = {kind: (found[f"{kind}s"] or [None])[0] for kind in KINDS}
+        self.files: dict[str, Path | None] = {kind: next(iter(found[f"{kind}s"]), None) for kind in KINDS}
         self.folders = [p for p in found["image_files"] if p.is_dir()]
         self.names = {f: _names(f) for f in self.folders}
-        parse: dict[str, Callable[[dict[str, Any], str], Item]] = {"text": self._text, "table": self._table, "image": self._image}
+        parse: dict[str, Callable[[Record, str], Item]] = {"text": self._text, "table": self._table,
+                                                           "image": self._image}
         for kind in KINDS:
             self._read(kind, parse[kind])
         if self.no_file:
-            packed = "; final_dataset_images.zip is there, but not unpacked" if found["image_files"] and not self.folders else ""
-            sink.notes.append(f"{len(self.no_file)} of {len(self.seen['image'])} images that the release lists have no file{packed}: "
+            packed = (
+                "; final_dataset_images.zip is there, but not unpacked"
+                if found["image_files"] and not self.folders
+                else ""
+            )
+            sink.notes.append(f"{len(self.no_file)} of {len(self.seen['image'])} images that the release lists have no "
+                              f"file{packed}: "
                               "they are no items, and questions that need one wait")
 
-    def _read(self, kind: str, parse: Callable[[dict[str, Any], str], Item]) -> None:
+    def _read(self, kind: str, parse: Callable[[Record, str], Item]) -> None:
         path = self.files[kind]
         if path is None:
             return
@@ -92,18 +108,21 @@ class Documents:
                 self.seen[kind].add(text_of(object_of(record)["id"], "id"))
                 draft.items.append(parse(record, f"{self.sink.benchmark}/{kind}/{record['id']}"))
 
-    def _text(self, record: dict[str, Any], ident: str) -> Item:
-        return Item(ident, self.sink.benchmark, "text", title=_title(record), text=text_of(record["text"], "text"), source=record["id"])
+    def _text(self, record: Record, ident: str) -> Item:
+        return Item(ident, self.sink.benchmark, "text", title=_title(record), text=text_of(record["text"], "text"),
+                    source=record["id"])
 
-    def _table(self, record: dict[str, Any], ident: str) -> Item:
+    def _table(self, record: Record, ident: str) -> Item:
         table = object_of(record["table"], "table")
         header = [c["column_name"] if isinstance(c, dict) else c for c in list_of(table.get("header"), "header")]
-        rows = [[c["text"] if isinstance(c, dict) else c for c in list_of(r, "a row")] for r in list_of(table["table_rows"], "table_rows")]
+        rows = [[c["text"] if isinstance(c, dict) else c for c in list_of(r, "a row")]
+                for r in list_of(table["table_rows"], "table_rows")]
         columns, cells = table_cells({"header": header, "rows": rows})
-        return Item(ident, self.sink.benchmark, "table", title=_title(record), header=columns, rows=cells, source=record["id"],
+        return Item(ident, self.sink.benchmark, "table", title=_title(record), header=columns, rows=cells,
+                    source=record["id"],
                     section=text_of(table.get("table_name") or "", "table_name", empty=True))
 
-    def _image(self, record: dict[str, Any], ident: str) -> Item:
+    def _image(self, record: Record, ident: str) -> Item:
         from canopy.media.images import probe_image
 
         title, named = _title(record), text_of(record["path"], "path")
@@ -116,7 +135,8 @@ class Documents:
             digest = file_sha256(path)
         except (MediaError, OSError) as e:
             raise Unusable(str(e).replace(f"{self.raw}{os.sep}", "")) from None
-        return Item(ident, self.sink.benchmark, "image", title=title, media=path.relative_to(self.raw).as_posix(), media_sha256=digest,
+        return Item(ident, self.sink.benchmark, "image", title=title, media=path.relative_to(self.raw).as_posix(),
+                    media_sha256=digest,
                     source=record["id"])
 
     def _image_file(self, named: str) -> Path | None:
@@ -142,7 +162,8 @@ class Documents:
         if ident in self.seen[kind]:
             raise Unusable(f"supporting {kind} {ident!r} cannot be used: its own record is in quarantine")
         path = self.files[kind]
-        raise Waiting(f"supporting {kind} {ident!r} is not in {path.name}" if path else f"supporting {kind} {ident!r}: no MMQA_{kind}s.jsonl.gz is there")
+        raise Waiting(f"supporting {kind} {ident!r} is not in {path.name}" if path
+                      else f"supporting {kind} {ident!r}: no MMQA_{kind}s.jsonl.gz is there")
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -153,7 +174,7 @@ def _names(folder: Path) -> dict[str, str]:
         raise DataError(f"{folder}: cannot be read: {e.strerror}") from None
 
 
-def _title(record: dict[str, Any]) -> str:
+def _title(record: Record) -> str:
     return text_of(record.get("title") or "", "title", empty=True)
 
 
@@ -165,28 +186,29 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where no question file is there, or a file is damaged.
     """
-    found = dict(require_files(raw, BENCHMARK))
-    documents = Documents(raw, found, sink)
+    files = dict(require_files(raw, BENCHMARK))
+    documents = Documents(raw, files, sink)
     for split in ("train", "dev", "test"):
-        for path in found[split][:1]:
+        for path in files[split][:1]:
             for place, record in iterate_jsonl(path, sink):
                 with sink.record(path, given_id(record, "qid") or place) as draft:
                     map_question(object_of(record), split, documents, sink.benchmark, draft)
 
 
-def map_question(record: dict[str, Any], split: str, documents: Documents, benchmark: str, draft: Draft) -> None:
+def map_question(record: Record, split: str, documents: Documents, benchmark: str, draft: Draft) -> None:
     """One official line to a question and its gold."""
     qid = f"{benchmark}/{text_of(record['qid'], 'qid')}"
     about = object_of(record.get("metadata") or {}, "metadata")
     answers = list_of(record.get("answers"), "answers")
-    given = tuple(_answer(a) for a in answers)
+    replies = tuple(_answer(a) for a in answers)
     evidence = gold_documents(record, about, answers)
     modalities = dict.fromkeys(text_of(m, "a modality") for m in list_of(about.get("modalities"), "modalities"))
-    details = [("list", "true")] if len(given) > 1 else []
+    details = [("list", "true")] if len(replies) > 1 else []
     details += [("modalities", "+".join(modalities))] if modalities else []
     if split == "test":
-        split = HELD_OUT if given or evidence else BLIND
-    question = Question(qid, benchmark, text_of(record["question"], "question").strip(), given, text_of(about.get("type") or "", "type", empty=True),
+        split = HELD_OUT if replies or evidence else BLIND
+    question = Question(qid, benchmark, text_of(record["question"], "question").strip(), replies,
+                        text_of(about.get("type") or "", "type", empty=True),
                         split, tuple(details))
     for (kind, ident), gold in evidence.items():
         draft.annotations.append(annotate(qid, documents.find(kind, ident), gold, draft.fallbacks))
@@ -195,7 +217,7 @@ def map_question(record: dict[str, Any], split: str, documents: Documents, bench
         draft.fallbacks.append("blind test: no answer and no evidence")
     elif not evidence:
         draft.fallbacks.append("no evidence named: question without gold")
-    elif not given:
+    elif not replies:
         draft.fallbacks.append("no answer given")
 
 
@@ -207,7 +229,7 @@ def _answer(entry: Any) -> str:
     return text_of(value, "answer")
 
 
-def gold_documents(record: dict[str, Any], about: dict[str, Any], answers: list[Any]) -> dict[tuple[str, str], Gold]:
+def gold_documents(record: Record, about: Record, answers: list[Any]) -> dict[tuple[str, str], Gold]:
     """The gold documents by (kind, id), in order, each once: the supporting context, then what the answers point at."""
     out: dict[tuple[str, str], Gold] = {}
 
@@ -221,12 +243,14 @@ def gold_documents(record: dict[str, Any], about: dict[str, Any], answers: list[
     tables = [ident for kind, ident in out if kind == "table"]
     # One table a question: table_indices do not say whose cells they are.
     cells_of = next((t for t in tables if t == about.get("table_id")), tables[0] if tables else about.get("table_id"))
-    steps = [a for step in list_of(about.get("intermediate_answers"), "intermediate_answers") for a in (step if isinstance(step, list) else [step])]
+    steps = [a for step in list_of(about.get("intermediate_answers"), "intermediate_answers")
+             for a in (step if isinstance(step, list) else [step])]
     for answer in (a for a in (*answers, *steps) if not isinstance(a, (str, int, float))):
         object_of(answer, "an answer")
         for entry in list_of(answer.get("text_instances"), "text_instances"):
             words = text_of(object_of(entry, "a text instance").get("text") or "", "text of an instance", empty=True)
-            offset = _offset(entry.get("start_byte")) if (entry.get("part") or entry.get("doc_part") or "text") == "text" else None
+            offset = _offset(entry.get("start_byte")) if (entry.get("part") or entry.get("doc_part")
+                                                          or "text") == "text" else None
             gold("text", entry["doc_id"]).instances.append((offset, words))
         for entry in list_of(answer.get("image_instances"), "image_instances"):
             gold("image", object_of(entry, "an image instance")["doc_id"])
@@ -259,7 +283,8 @@ def annotate(qid: str, item: Item, gold: Gold, fallbacks: list[str]) -> Annotati
     for offset, words in gold.instances:
         span, moved = locate(item.text, offset, words)
         if moved:
-            fallbacks.append("words of a text instance not at their offset: " + ("found elsewhere in the text" if span else "not in the text"))
+            fallbacks.append("words of a text instance not at their offset: "
+                             + ("found elsewhere in the text" if span else "not in the text"))
         spans |= {span} if span else set()
     if not spans:
         fallbacks.append("no place named in a supporting text: gold whole")
@@ -275,9 +300,9 @@ def locate(text: str, offset: int | None, words: str) -> tuple[tuple[int, int] |
         return None, False
     if text[offset:offset + len(words)] == words:
         return (offset, offset + len(words)), False
-    coded, wanted = text.encode(), words.encode()
-    if coded[offset:offset + len(wanted)] == wanted:
+    coded, needle = text.encode(), words.encode()
+    if coded[offset:offset + len(needle)] == needle:
         start = len(coded[:offset].decode(errors="ignore"))
         return (start, start + len(words)), False
-    found = occurrences(words, text)
-    return min(found, key=lambda s: abs(s[0] - offset), default=None), True
+    matches = occurrences(words, text)
+    return min(matches, key=lambda s: abs(s[0] - offset), default=None), True

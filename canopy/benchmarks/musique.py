@@ -1,12 +1,14 @@
 """MuSiQue (CC BY 4.0, github.com/StonyBrookNLP/musique): paragraphs as text items, supporting paragraphs as gold.
 
-Gold is annotated a paragraph at a time. A paragraph that is marked as supporting is therefore located, and covers its whole text: every
-sentence of it is gold, and keeping all of it is the right decision. Which of its sentences a sub-question's answer stands in would be our guess.
+Gold is annotated a paragraph at a time. A paragraph that is marked as supporting is therefore located, and covers its
+whole text: every sentence of it is gold, and keeping all of it is the right decision. Which of its sentences a
+sub-question's answer stands in would be our guess.
 
-Paragraphs are told apart by ``idx``, not by title: a third of the questions have two of one title. MuSiQue-Full gives each question twice
-under one id; the second record lacks a supporting paragraph and has ``answerable: false``. It is kept as a question of its own, typed
-``unanswerable``, without answers and with the supporting paragraphs that are left.
-A question's ``details`` keep the steps it was composed of as published: ``#1`` stands for the first step's answer, ``X >> relation`` is a step too.
+Paragraphs are told apart by ``idx``, not by title: a third of the questions have two of one title. MuSiQue-Full gives
+each question twice under one id; the second record lacks a supporting paragraph and has ``answerable: false``. It is
+kept as a question of its own, typed ``unanswerable``, without answers and with the supporting paragraphs that are left.
+A question's ``details`` keep the steps it was composed of as published: ``#1`` stands for the first step's answer, ``X
+>> relation`` is a step too.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.records import (
     BLIND,
     HELD_OUT,
+    Record,
     distinct_files,
     given_id,
     iterate_records,
@@ -39,23 +42,26 @@ BENCHMARK = Benchmark(
     licence="CC BY 4.0",
     home="https://github.com/StonyBrookNLP/musique",
     files=(
-        *(ReleaseFile(f"{kind}_{split}", (f"musique_{kind}_v*_{split}.jsonl", f"musique_{kind}*{split}*.jsonl*", f"musique_{kind}*{split}*.json"),
+        *(ReleaseFile(f"{kind}_{split}", (f"musique_{kind}_v*_{split}.jsonl", f"musique_{kind}*{split}*.jsonl*",
+                                          f"musique_{kind}*{split}*.json"),
                       f"MuSiQue-{kind.title()}, {split}" + (", answers withheld" if split == "test" else ""))
           for kind in SETS for split in SPLITS),
         *(ReleaseFile(split, (f"musique_{split}*.json*", f"musique-{split}*.json*", f"{split}.jsonl", f"{split}.json"),
                       f"a mirror's {split} file, same records") for split in SPLITS),
     ),
     needs=((*(f"{kind}_{split}" for kind in SETS for split in SPLITS), *SPLITS),),
-    layout="musique/\n  data/musique_ans_v1.0_train.jsonl\n  data/musique_ans_v1.0_dev.jsonl\n  data/musique_full_v1.0_dev.jsonl (optional)",
-    notes="The publisher gives one archive, musique_v1.0.zip on Google Drive (linked from the project's page): unpack it into the folder.",
+    layout="musique/\n  data/musique_ans_v1.0_train.jsonl\n  data/musique_ans_v1.0_dev.jsonl\n  "
+           "data/musique_full_v1.0_dev.jsonl (optional)",
+    notes="The publisher gives one archive, musique_v1.0.zip on Google Drive (linked from the project's page): unpack "
+          "it into the folder.",
     expected=(Expected("dev questions (answerable)", 2_417, "the release", split="dev"),),
 )
 
 
 def read(raw: Path, sink: Sink) -> None:
     """Read every set and split under ``raw``, MuSiQue-Ans first. DataError where there is none, or a file is broken."""
-    found = require_files(raw, BENCHMARK)
-    files = [(p, split) for kind in ("ans_", "full_", "") for split in SPLITS for p in found[kind + split]]
+    by_role = require_files(raw, BENCHMARK)
+    files = [(p, split) for kind in ("ans_", "full_", "") for split in SPLITS for p in by_role[kind + split]]
     split_of = dict(files)
     origin: dict[str, str] = {}
     for path in distinct_files(split_of, sink):
@@ -69,11 +75,11 @@ def read(raw: Path, sink: Sink) -> None:
 def map_record(record: Any, name: str, split: str, sink: Sink, draft: Draft, origin: dict[str, str]) -> None:
     """One official object to items, a question and its supporting paragraphs.
 
-    ``origin`` names the file of each question kept so far: the answerable records of MuSiQue-Full are those of MuSiQue-Ans again, and
-    only their paragraphs are added.
+    ``origin`` names the file of each question kept so far: the answerable records of MuSiQue-Full are those of
+    MuSiQue-Ans again, and only their paragraphs are added.
     """
     question = text_of(object_of(record)["question"], "question").strip()
-    given = given_id(record, "id", "_id")
+    own_id = given_id(record, "id", "_id")
     answerable = record.get("answerable", True)
     if not isinstance(answerable, bool):
         raise Unusable(f"answerable must be true or false, not {str(answerable)[:80]!r}")
@@ -83,7 +89,8 @@ def map_record(record: Any, name: str, split: str, sink: Sink, draft: Draft, ori
     if not draft.items:
         raise Unusable("no paragraph with any text")
     gold = supporting(record)
-    qid = (f"{sink.benchmark}/{text_of(given, 'id')}" if given else item_id(sink.benchmark, question)) + ("" if answerable else "/unanswerable")
+    qid = (f"{sink.benchmark}/{text_of(own_id, 'id')}" if own_id
+           else item_id(sink.benchmark, question)) + ("" if answerable else "/unanswerable")
     if qid in origin and sink.questions[qid].question == question:
         draft.fallbacks.append(f"same question as in {origin[qid]}: its paragraphs are added")
         return
@@ -97,16 +104,20 @@ def map_record(record: Any, name: str, split: str, sink: Sink, draft: Draft, ori
                                "blind test: no answer and no supporting paragraph")
     if split == "test":
         split = HELD_OUT if answers or gold else BLIND
-    hops = given.split("__")[0] if "hop" in given.split("__")[0] else ""
+    hops = own_id.split("__")[0] if "hop" in own_id.split("__")[0] else ""
     kind = hops if answerable else f"{hops} unanswerable".strip()
     steps = tuple((f"step_{n}", text_of(s["question"], "a step's question")) for n, s in enumerate(steps_of(record), 1))
-    draft.questions.append(Question(qid, sink.benchmark, question, tuple(dict.fromkeys(answers)) if answerable else (), kind, split, steps))
+    draft.questions.append(Question(qid, sink.benchmark, question, tuple(dict.fromkeys(answers)) if answerable else (),
+                                    kind, split, steps))
     draft.annotations.extend(Annotation(qid, i.id, "chars", ((0.0, float(len(i.text))),))
                              for i in {items[idx].id: items[idx] for idx in gold}.values())
 
 
-def paragraph_items(record: dict[str, Any], name: str, benchmark: str) -> dict[int, Item]:
-    """The paragraphs that have any words, by ``idx`` (by position where a mirror drops it). Unusable where two share one."""
+def paragraph_items(record: Record, name: str, benchmark: str) -> dict[int, Item]:
+    """The paragraphs that have any words, by ``idx`` (by position where a mirror drops it).
+
+    Unusable where two share one.
+    """
     items: dict[int, Item] = {}
     seen: set[int] = set()
     for position, paragraph in enumerate(list_of(record.get("paragraphs"), "paragraphs")):
@@ -121,17 +132,19 @@ def paragraph_items(record: dict[str, Any], name: str, benchmark: str) -> dict[i
     return items
 
 
-def supporting(record: dict[str, Any]) -> list[int]:
-    """``idx`` of the supporting paragraphs: those marked ``is_supporting``, else those that the decomposition's steps name.
+def supporting(record: Record) -> list[int]:
+    """``idx`` of the supporting paragraphs: those marked ``is_supporting``, else those that the decomposition's steps
+    name.
 
     In an unanswerable record the step whose paragraph was taken out names none.
     """
-    marked = [whole(p.get("idx", n), "a paragraph's idx") for n, p in enumerate(list_of(record.get("paragraphs"), "paragraphs")) if flag(p.get("is_supporting"))]
+    marked = [whole(p.get("idx", n), "a paragraph's idx") for n,
+              p in enumerate(list_of(record.get("paragraphs"), "paragraphs")) if flag(p.get("is_supporting"))]
     steps = [s.get("paragraph_support_idx") for s in steps_of(record)]
     return marked or list(dict.fromkeys(whole(s, "paragraph_support_idx") for s in steps if s is not None))
 
 
-def steps_of(record: dict[str, Any]) -> list[dict[str, Any]]:
+def steps_of(record: Record) -> list[Record]:
     """The steps that a question was composed of; empty if the record has none."""
     steps = list_of(record.get("question_decomposition"), "question_decomposition")
     return [object_of(s, "a step of the decomposition") for s in steps]

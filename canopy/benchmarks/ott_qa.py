@@ -1,7 +1,9 @@
-"""OTT-QA (MIT; Wikipedia text CC BY-SA 3.0): HybridQA's tables and passages with questions that stand alone, over an open-domain corpus.
+"""OTT-QA (MIT; Wikipedia text CC BY-SA 3.0): HybridQA's tables and passages with questions that stand alone, over an
+open-domain corpus.
 
-The open-domain corpora are read entry by entry, so the files' size costs no memory. Their items, like all items, are held until the stage
-writes them: about 1 KB a passage, 6 GB for the full 419,183 tables and 5.4 million passages, and the stage's table of them on top.
+The open-domain corpora are read entry by entry, so the files' size costs no memory. Their items, like all items, are
+held until the stage writes them: about 1 KB a passage, 6 GB for the full 419,183 tables and 5.4 million passages, and
+the stage's table of them on top.
 """
 
 from __future__ import annotations
@@ -28,23 +30,31 @@ BENCHMARK = Benchmark(
     licence="MIT; Wikipedia text CC BY-SA 3.0",
     home="https://github.com/wenhuchen/OTT-QA",
     files=(
-        ReleaseFile("train", ("released_data/train.traced.json", "train.traced.json", "released_data/train.json", "train.json"),
+        ReleaseFile("train", ("released_data/train.traced.json", "train.traced.json", "released_data/train.json",
+                              "train.json"),
                     "41,469 training questions; the traced file has answer nodes", f"{_AT}/train.traced.json"),
         ReleaseFile("dev", ("released_data/dev.traced.json", "dev.traced.json", "released_data/dev.json", "dev.json"),
                     "2,214 development questions; the traced file has answer nodes", f"{_AT}/dev.traced.json"),
-        ReleaseFile("test", ("released_data/test.blind.json", "test.blind.json", "released_data/test.json", "test.json"),
+        ReleaseFile("test", ("released_data/test.blind.json", "test.blind.json", "released_data/test.json",
+                             "test.json"),
                     "2,158 test questions, answers and tables withheld", f"{_AT}/test.blind.json"),
-        ReleaseFile("tables", ("data/traindev_tables_tok/", "traindev_tables_tok/"), "tables of train and dev, a file each: git clone the repository"),
-        ReleaseFile("requests", ("data/traindev_request_tok/", "traindev_request_tok/"), "the passages that each table links to, in the repository"),
-        ReleaseFile("plain_tables", ("data/all_plain_tables.json", "all_plain_tables.json"), "the open-domain corpus: over 400,000 tables without links",
+        ReleaseFile("tables", ("data/traindev_tables_tok/", "traindev_tables_tok/"),
+                    "tables of train and dev, a file each: git clone the repository"),
+        ReleaseFile("requests", ("data/traindev_request_tok/", "traindev_request_tok/"),
+                    "the passages that each table links to, in the repository"),
+        ReleaseFile("plain_tables", ("data/all_plain_tables.json", "all_plain_tables.json"),
+                    "the open-domain corpus: over 400,000 tables without links",
                     f"{_CORPUS}/all_plain_tables.json"),
-        ReleaseFile("passages", ("data/all_passages.json", "all_passages.json"), "the open-domain corpus: over 5 million passages",
+        ReleaseFile("passages", ("data/all_passages.json", "all_passages.json"),
+                    "the open-domain corpus: over 5 million passages",
                     f"{_CORPUS}/all_passages.json"),
     ),
     needs=(("tables", "plain_tables"), ("train", "dev", "test")),
     aliases=("ottqa",),
-    layout="ott-qa/\n  released_data/\n    train.traced.json\n    dev.traced.json\n  data/\n    traindev_tables_tok/\n    traindev_request_tok/\n"
-           "    all_plain_tables.json   (open-domain corpus, optional)\n    all_passages.json       (open-domain corpus, optional)",
+    layout="ott-qa/\n  released_data/\n    train.traced.json\n    dev.traced.json\n  data/\n    traindev_tables_tok/\n "
+           "   traindev_request_tok/\n"
+           "    all_plain_tables.json   (open-domain corpus, optional)\n    all_passages.json       (open-domain "
+           "corpus, optional)",
     metric="ott_qa",
     paper_name="OTT-QA",
     expected=(Expected("dev questions", 2_214, "the release", split="dev"),),
@@ -59,12 +69,12 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where a file that is needed is missing, or one is broken.
     """
-    found = require_files(raw, BENCHMARK)
-    tables = Tables(sink.benchmark, found["tables"], found["requests"], sink.items)
-    for path in found["plain_tables"][:1]:
+    files = require_files(raw, BENCHMARK)
+    tables = Tables(sink.benchmark, files["tables"], files["requests"], sink.items)
+    for path in files["plain_tables"][:1]:
         read_plain_tables(path, sink, frozenset(tables.ids()))
-    read_tables(sink, tables, found)
-    for path in found["passages"][:1]:
+    read_tables(sink, tables, files)
+    for path in files["passages"][:1]:
         read_passages(path, sink)
 
 
@@ -84,16 +94,17 @@ def read_plain_tables(path: Path, sink: Sink, traced: frozenset[str]) -> None:
 
 def read_passages(path: Path, sink: Sink) -> None:
     """The corpus' passages as items; one whose link a request file has is that file's, though its words may differ."""
-    held = {i.source: i.text for i in sink.items.values() if i.modality == "text"}
+    texts = {i.source: i.text for i in sink.items.values() if i.modality == "text"}
     known: Counter[bool] = Counter()
     for link, text in _entries(path):
         with sink.record(path.name, link) as draft:
-            if link in held:
-                known[held[link] == text] += 1
+            if link in texts:
+                known[texts[link] == text] += 1
             else:
                 draft.items.append(passage_item(sink.benchmark, link, text))
     if known:
-        sink.notes.append(f"{path.name}: {known.total()} of its passages are in a request file as well, {known[False]} of them with other words; "
+        sink.notes.append(f"{path.name}: {known.total()} of its passages are in a request file as well, {known[False]} "
+                          "of them with other words; "
                           "the request file's is used.")
 
 

@@ -1,4 +1,7 @@
-"""Which benchmark adapters there are: the modules of this package. Each declares ``BENCHMARK`` and has ``read(raw, sink)``."""
+"""Which benchmark adapters there are: the modules of this package.
+
+Each declares ``BENCHMARK`` and has ``read(raw, sink)``.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ class Adapter(Protocol):
 
 
 def adapter_names() -> list[str]:
-    """The names of all adapters, sorted. Nothing is imported; folders that extend the package's ``__path__`` count too."""
+    """The names of all adapters, sorted.
+
+    Nothing is imported; folders that extend the package's ``__path__`` count too.
+    """
     modules = pkgutil.iter_modules(canopy.benchmarks.__path__)
     return sorted(m.name for m in modules if not m.ispkg and m.name not in _NO_ADAPTERS)
 

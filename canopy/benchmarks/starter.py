@@ -1,4 +1,7 @@
-"""The starter benchmark that ships with the product: rendered from its YAML sources, then read as any native folder is."""
+"""The starter benchmark that ships with the product.
+
+Rendered from its YAML sources, then read as any native folder is.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ BENCHMARK = Benchmark(title="the starter benchmark, written for this project", l
 def read(raw: Path, sink: Sink) -> None:
     """Render ``raw/source/*.yaml`` into the sink's output folder and read the result.
 
-    The media stay there, since they are part of the output; the two JSON Lines files go, since the stage's tables hold them.
+    The media stay there, since they are part of the output; the two JSON Lines files go, since the stage's tables hold
+    them.
     """
     sink.words_given = True  # the media are drawn from what their titles, captions and subtitles say
     folder = write_native(sink.out, raw / "source")

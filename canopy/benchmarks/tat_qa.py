@@ -1,12 +1,14 @@
-"""TAT-QA (dataset CC BY 4.0): pages of financial reports, a table and its paragraphs, with questions that often need arithmetic.
+"""TAT-QA (dataset CC BY 4.0): pages of financial reports, a table and its paragraphs, with questions that often need
+arithmetic.
 
-A page's table is one item, each paragraph another. A table's leading rows are column heads of any number; they name the columns, and stand
-among the rows as well: official coordinates count them, so row numbers here are official ones, and one in ten questions asks for
-what a head says.
+A page's table is one item, each paragraph another. A table's leading rows are column heads of any number; they name the
+columns, and stand among the rows as well: official coordinates count them, so row numbers here are official ones, and
+one in ten questions asks for what a head says.
 
-Gold: test_gold maps every fact to a cell or to characters of a paragraph, and its rows and paragraphs are the gold. Train and dev have no
-mappings: there gold is found where the answer, or the numbers of its derivation, stand in the table and the named paragraphs, and is marked
-``pseudo``. On test_gold this finds the mapped fragments for 96% of questions.
+Gold: test_gold maps every fact to a cell or to characters of a paragraph, and its rows and paragraphs are the gold.
+Train and dev have no mappings: there gold is found where the answer, or the numbers of its derivation, stand in the
+table and the named paragraphs, and is marked ``pseudo``. On test_gold this finds the mapped fragments for 96% of
+questions.
 """
 
 from __future__ import annotations
@@ -38,15 +40,19 @@ BENCHMARK = Benchmark(
             ("train", "tatqa_dataset_train.json", "2,201 pages, 13,215 questions"),
             ("dev", "tatqa_dataset_dev.json", "278 pages, 1,668 questions"),
             ("test_gold", "tatqa_dataset_test_gold.json", "277 pages, 1,663 questions with answers and mapped facts"),
-            ("test", "tatqa_dataset_test.json", "the same test pages, answers withheld; read where test_gold is absent"),
+            ("test", "tatqa_dataset_test.json",
+             "the same test pages, answers withheld; read where test_gold is absent"),
         )),
-        ReleaseFile("independent", ("TAT-DQA/*/*.jsonl", "TAT-DQA/*/*.json", "TAT-DQA/*.jsonl", "TAT-DQA/*.json", "TAT-DQA/*/*.parquet", "TAT-DQA/*.parquet",
+        ReleaseFile("independent", ("TAT-DQA/*/*.jsonl", "TAT-DQA/*/*.json", "TAT-DQA/*.jsonl", "TAT-DQA/*.json",
+                                    "TAT-DQA/*/*.parquet", "TAT-DQA/*.parquet",
                                     "*t2*ragbench*.json*", "*independent*.json*"),
-                    "context-independent questions (T2-RAGBench, CC BY 4.0), subset TAT-DQA of huggingface.co/datasets/G4KMU/t2-ragbench"),
+                    "context-independent questions (T2-RAGBench, CC BY 4.0), subset TAT-DQA of "
+                    "huggingface.co/datasets/G4KMU/t2-ragbench"),
     ),
     needs=(("train", "dev", "test_gold", "test"),),
     aliases=("tatqa",),
-    layout="tat-qa/\n  dataset_raw/\n    tatqa_dataset_train.json\n    tatqa_dataset_dev.json\n    tatqa_dataset_test_gold.json\n"
+    layout="tat-qa/\n  dataset_raw/\n    tatqa_dataset_train.json\n    tatqa_dataset_dev.json\n    "
+           "tatqa_dataset_test_gold.json\n"
            "  TAT-DQA/   (T2-RAGBench's folder, optional)",
     metric="tat_qa",
     paper_name="TAT-QA",
@@ -58,7 +64,10 @@ SPLITS = {"train": "train", "dev": "dev", "test_gold": HELD_OUT, "test": BLIND}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One official document: its table (None where it has none that can be used), its paragraphs by order number, and its questions as published."""
+    """One official document.
+
+    Its table (None where it has none that can be used), its paragraphs by order number, and its questions as published.
+    """
 
     uid: str
     table: Item | None
@@ -80,38 +89,44 @@ def read(raw: Path, sink: Sink) -> None:
     DataError
         Where no file is there, or one is broken.
     """
-    found = require_files(raw, BENCHMARK)
-    roles = [r for r in SPLITS if found[r] and not (r == "test" and found["test_gold"])]
-    if found["test"] and found["test_gold"]:
-        sink.notes.append(f"{found['test'][0].name}: not read: {found['test_gold'][0].name} has the same pages with answers")
+    files = require_files(raw, BENCHMARK)
+    roles = [r for r in SPLITS if files[r] and not (r == "test" and files["test_gold"])]
+    if files["test"] and files["test_gold"]:
+        sink.notes.append(f"{files['test'][0].name}: not read: {files['test_gold'][0].name} has the same pages with "
+                          "answers")
     pages: list[tuple[Path, str, Page]] = []
     for role in roles:
-        path = found[role][0]
-        sink.notes.extend(f"{p}: not read: {path} has the same name" for p in found[role][1:])
+        path = files[role][0]
+        sink.notes.extend(f"{p}: not read: {path} has the same name" for p in files[role][1:])
         for number, record in enumerate(load_json_list(path)):
             try:
                 pages.append((path, SPLITS[role], page_of(record, sink.benchmark)))
             except Unusable as e:
                 reject_page(record, f"record {number}", path, str(e), sink)
-    rewritten = match_rewritten(found["independent"], [p for _, _, p in pages], sink)
+    rewritten = match_rewritten(files["independent"], [p for _, _, p in pages], sink)
     for path, split, page in pages:
         read_page(path, split, page, rewritten, sink)
-    if found["independent"]:
+    if files["independent"]:
         own = sum(("form", "independent") not in q.details for q in sink.questions.values())
-        sink.notes.append(f"{len(sink.questions) - own} questions have their context-independent form; {own} have none and keep their own words.")
+        sink.notes.append(f"{len(sink.questions) - own} questions have their context-independent form; {own} have none "
+                          "and keep their own words.")
 
 
 def reject_page(record: Any, place: str, path: Path, reason: str, sink: Sink) -> None:
     """Quarantine a page that cannot be used, with each of its questions."""
     questions = record.get("questions") if isinstance(record, dict) else None
     for number, q in enumerate(questions if isinstance(questions, list) else []):
-        sink.reject(path, given_id(q, "uid") or f"{place}, question {number}", f"its page cannot be used: {reason}"[:300])
+        sink.reject(path, given_id(q, "uid") or f"{place}, question {number}",
+                    f"its page cannot be used: {reason}"[:300])
     if not isinstance(questions, list) or not questions:
         sink.reject(path, place, reason[:300])
 
 
 def page_of(record: Any, benchmark: str) -> Page:
-    """A document as items. Unusable where nothing of it can be used; a table or paragraph that cannot stands in ``refused`` with the reason."""
+    """A document as items.
+
+    Unusable where nothing of it can be used; a table or paragraph that cannot stands in ``refused`` with the reason.
+    """
     object_of(record, "a page")
     table: Item | None = None
     refused: dict[str, str] = {}
@@ -141,13 +156,17 @@ def page_of(record: Any, benchmark: str) -> Page:
 
 
 def table_of(cells: Any, uid: str, benchmark: str) -> Item:
-    """A table whose header names the columns and whose rows are all official rows, ragged ones filled up. Unusable where it is no table."""
+    """A table whose header names the columns and whose rows are all official rows, ragged ones filled up.
+
+    Unusable where it is no table.
+    """
     rows = [[text_of(c, "a cell", empty=True) for c in list_of(r, "a row")] for r in list_of(cells, "table")]
     if not any(c.strip() for r in rows for c in r):
         raise Unusable("the table has no cell with any words")
     width = max(len(r) for r in rows)
     full = tuple(tuple(r) + ("",) * (width - len(r)) for r in rows)
-    return Item(f"{benchmark}/table/{uid}", benchmark, "table", header=column_names(full, header_count(full)), rows=full, source=uid)
+    return Item(f"{benchmark}/table/{uid}", benchmark, "table", header=column_names(full, header_count(full)),
+                rows=full, source=uid)
 
 
 def read_page(path: Path, split: str, page: Page, rewritten: Mapping[str, str], sink: Sink) -> None:
@@ -168,19 +187,24 @@ def read_page(path: Path, split: str, page: Page, rewritten: Mapping[str, str], 
             if answers:
                 draft.annotations.extend(gold_of(record, answers, qid, page.table, page.paragraphs, draft.fallbacks))
             else:
-                draft.fallbacks.append("blind: no answer, question without gold" if split == BLIND else "no answer: question without gold")
-            draft.questions.append(Question(qid, sink.benchmark, rewritten.get(uid, words), answers, dict(details).get("answer_type", ""), split, details))
+                draft.fallbacks.append("blind: no answer, question without gold" if split == BLIND
+                                       else "no answer: question without gold")
+            draft.questions.append(Question(qid, sink.benchmark, rewritten.get(uid, words), answers,
+                                            dict(details).get("answer_type", ""), split, details))
     if not all(i.id in sink.items for i in page.items):
         with sink.record(path, page.uid) as draft:
             draft.items.extend(page.items)
 
 
 def answers_of(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The answer as strings, numbers as the official metric prints them; () where it is withheld. Several spans are one answer together; blank ones go."""
+    """The answer as strings, numbers as the official metric prints them; () where it is withheld.
+
+    Several spans are one answer together; blank ones go.
+    """
     answer = record.get("answer")
-    given = answer if isinstance(answer, list) else [] if answer is None or answer == "" else [answer]
+    values = answer if isinstance(answer, list) else [] if answer is None or answer == "" else [answer]
     out = []
-    for a in given:
+    for a in values:
         if isinstance(a, bool) or not isinstance(a, (str, int, float)) or a != a or a in (float("inf"), float("-inf")):
             raise Unusable(f"answer must be text or a number, not {str(a)[:40]!r}")
         out.append(text_of(str(a), "answer", empty=True))
@@ -188,7 +212,10 @@ def answers_of(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def details_of(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What the official metric and the reader of a table need beside the answer: its type, scale, source and derivation, where given."""
+    """What the official metric and the reader of a table need beside the answer.
+
+    Its type, scale, source and derivation, where given.
+    """
     out = []
     for name in ("answer_type", "answer_from", "scale", "derivation"):
         if record.get(name) is not None:

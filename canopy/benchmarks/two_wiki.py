@@ -1,16 +1,15 @@
 """2WikiMultiHopQA (Apache-2.0, github.com/Alab-NII/2wikimultihop): HotpotQA's shape with aliases of the answers.
 
-``id_aliases.json`` gives the aliases and demonyms of a Wikidata entity by ``Q_id``; as in the official evaluation, those of a record's
-``answer_id`` are accepted beside its answer.
+``id_aliases.json`` gives the aliases and demonyms of a Wikidata entity by ``Q_id``; as in the official evaluation,
+those of a record's ``answer_id`` are accepted beside its answer.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
-from canopy.benchmarks.reading.records import distinct_files, given_id, iterate_records, object_of, strings_of
+from canopy.benchmarks.reading.records import Record, distinct_files, given_id, iterate_records, object_of, strings_of
 from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.wiki_paragraphs import Reader
 from canopy.gold.expected import Expected
@@ -22,16 +21,21 @@ BENCHMARK = Benchmark(
     licence="Apache-2.0",
     home="https://github.com/Alab-NII/2wikimultihop",
     files=(
-        ReleaseFile("train", ("train.json", "train.jsonl*", "train-*.parquet", "*2wiki*train*.json*"), "167,454 training questions"),
-        ReleaseFile("dev", ("dev.json", "dev.jsonl*", "validation.json", "validation.jsonl*", "validation-*.parquet", "*2wiki*dev*.json*"),
+        ReleaseFile("train", ("train.json", "train.jsonl*", "train-*.parquet", "*2wiki*train*.json*"),
+                    "167,454 training questions"),
+        ReleaseFile("dev", ("dev.json", "dev.jsonl*", "validation.json", "validation.jsonl*", "validation-*.parquet",
+                            "*2wiki*dev*.json*"),
                     "12,576 development questions"),
-        ReleaseFile("test", ("test.json", "test.jsonl*", "test-*.parquet", "*2wiki*test*.json*"), "12,576 test questions, answers withheld"),
-        ReleaseFile("aliases", ("id_aliases.json", "id_aliases.jsonl"), "other names of answers, by Wikidata id; answers have no aliases without it"),
+        ReleaseFile("test", ("test.json", "test.jsonl*", "test-*.parquet", "*2wiki*test*.json*"),
+                    "12,576 test questions, answers withheld"),
+        ReleaseFile("aliases", ("id_aliases.json", "id_aliases.jsonl"),
+                    "other names of answers, by Wikidata id; answers have no aliases without it"),
     ),
     needs=(("train", "dev", "test"),),
     aliases=("2wikimultihopqa", "2wiki", "2WikiMultiHopQA", "2wikimultihop"),
     layout="2wikimultihopqa/\n  train.json\n  dev.json\n  test.json\n  id_aliases.json",
-    notes="The publisher gives one archive, data_ids_april7.zip (linked from the project's page): unpack it into the folder.",
+    notes="The publisher gives one archive, data_ids_april7.zip (linked from the project's page): unpack it into the "
+          "folder.",
     metric="two_wiki",
     supporting_facts=True,
     paper_name="2Wiki",
@@ -42,14 +46,17 @@ BENCHMARK = Benchmark(
 
 def read(raw: Path, sink: Sink) -> None:
     """Read every split there is under ``raw``. DataError where there is none, or a file is broken."""
-    found = require_files(raw, BENCHMARK)
-    names = read_aliases(found["aliases"], sink)
-    files = [(p, split) for split in ("train", "dev", "test") for p in distinct_files(found[split], sink)]
+    by_role = require_files(raw, BENCHMARK)
+    names = read_aliases(by_role["aliases"], sink)
+    files = [(p, split) for split in ("train", "dev", "test") for p in distinct_files(by_role[split], sink)]
     Reader(sink, lambda record: answers_of(record, names), stripped=True).read_files(files)
 
 
 def read_aliases(paths: list[Path], sink: Sink) -> dict[str, tuple[str, ...]]:
-    """Other names by ``Q_id``. A line that cannot be used is quarantined; the sound ones are a table that records look into, not records."""
+    """Other names by ``Q_id``.
+
+    A line that cannot be used is quarantined; the sound ones are a table that records look into, not records.
+    """
     names: dict[str, tuple[str, ...]] = {}
     if not paths:
         sink.notes.append("no id_aliases.json: answers are accepted under one name only")
@@ -67,7 +74,7 @@ def read_aliases(paths: list[Path], sink: Sink) -> dict[str, tuple[str, ...]]:
     return names
 
 
-def answers_of(record: dict[str, Any], names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def answers_of(record: Record, names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The answer, its aliases and its demonyms; () where it is withheld."""
     answer = record.get("answer")
     if answer in (None, ""):

@@ -9,30 +9,38 @@ from typing import Any
 from canopy.gold.selection import located_questions
 from canopy.items import MODALITIES
 
+# ``of`` (a modality, or questions), and counts: ``located``, ``whole item``, ``none``, ``pseudo``.
+CoverageRow = dict[str, str | int]
 
-def coverage_table(rows: Iterable[Mapping[str, Any]], questions: Sequence[str]) -> list[dict[str, Any]]:
+
+def coverage_table(rows: Iterable[Mapping[str, Any]], questions: Sequence[str]) -> list[CoverageRow]:
     """One row a modality of gold items, then one of questions.
 
-    Gold rows are ``located`` inside their item or gold as a ``whole item``, ``pseudo`` ones among them; a question is located where all gold of
-    one of its alternatives is, and ``none`` counts questions without any gold.
+    Gold rows are ``located`` inside their item or gold as a ``whole item``, ``pseudo`` ones among them; a question is
+    located where all gold of one of its alternatives is, and ``none`` counts questions without any gold.
     """
     rows = list(rows)
     counts = Counter((r["modality"], r["coverage"]) for r in rows)
     pseudo = Counter(r["modality"] for r in rows if r.get("pseudo"))
-    told = [{"of": m, "located": counts[m, "located"], "whole item": counts[m, "whole"], "none": 0, "pseudo": pseudo[m]}
+    table: list[CoverageRow] = [{"of": m, "located": counts[m, "located"], "whole item": counts[m, "whole"], "none": 0,
+                                 "pseudo": pseudo[m]}
             for m in MODALITIES if counts[m, "located"] + counts[m, "whole"]]
     located = located_questions(rows)
     sure = sum(located.values())
-    told.append({"of": "questions", "located": sure, "whole item": len(located) - sure, "none": len(questions) - len(located),
+    table.append({"of": "questions", "located": sure, "whole item": len(located) - sure,
+                  "none": len(questions) - len(located),
                  "pseudo": len({r["question_id"] for r in rows if r.get("pseudo")})})
-    return told
+    return table
 
 
 def coverage_metrics(table: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The table's numbers under flat names: ``located_text``, ``whole_table``, ``located_questions``, ``questions_without_gold``."""
-    found: dict[str, float] = {}
+    """The table's numbers under flat names.
+
+    ``located_text``, ``whole_table``, ``located_questions``, ``questions_without_gold``.
+    """
+    metrics: dict[str, float] = {}
     for row in table:
-        found |= {f"located_{row['of']}": float(row["located"]), f"whole_{row['of']}": float(row["whole item"])}
+        metrics |= {f"located_{row['of']}": float(row["located"]), f"whole_{row['of']}": float(row["whole item"])}
         if row["of"] == "questions":
-            found["questions_without_gold"] = float(row["none"])
-    return found
+            metrics["questions_without_gold"] = float(row["none"])
+    return metrics

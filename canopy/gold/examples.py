@@ -66,7 +66,8 @@ class ExampleView:
         return self.count - len(self.alternatives)
 
 
-def render_examples(benchmark: str, questions: Sequence[Question], annotations: Iterable[Annotation], rows: Iterable[_Row],
+def render_examples(benchmark: str, questions: Sequence[Question], annotations: Iterable[Annotation],
+                    rows: Iterable[_Row],
                     items: Mapping[str, Item], *, segment_seconds: float, seed: int, media: Sequence[Path] = (),
                     most: int = EXAMPLES) -> str:
     """The page of a benchmark, self-contained; the same input gives the same bytes.
@@ -92,7 +93,8 @@ def render_examples(benchmark: str, questions: Sequence[Question], annotations: 
     def view(question: Question) -> ExampleView:
         alternatives = []
         for group in sorted(groups[question.id])[:ALTERNATIVES]:
-            alternatives.append([_view_item(r, by_item.get((question.id, r["item_id"], group), ()), items[r["item_id"]], segment_seconds,
+            alternatives.append([_view_item(r, by_item.get((question.id, r["item_id"], group), ()),
+                                            items[r["item_id"]], segment_seconds,
                                             media) for r in groups[question.id][group]])
         facts = " · ".join(f for f in (question.id, question.type, question.split) if f)
         return ExampleView(question, facts, alternatives, len(groups[question.id]))
@@ -103,7 +105,8 @@ def render_examples(benchmark: str, questions: Sequence[Question], annotations: 
     return render_page("examples.html", TEMPLATES, benchmark=benchmark, lead=lead, examples=list(map(view, sample)))
 
 
-def _view_item(row: _Row, annotations: Sequence[Annotation], item: Item, seconds: float, media: Sequence[Path]) -> ItemView:
+def _view_item(row: _Row, annotations: Sequence[Annotation], item: Item, seconds: float,
+               media: Sequence[Path]) -> ItemView:
     leaves = cut_item(item, seconds)
     marked = Marked(item, leaves, frozenset(row["fragments"]), tuple(s for a in annotations for s in a.spans))
     # Imported documents say the section in the title as well.
@@ -113,7 +116,8 @@ def _view_item(row: _Row, annotations: Sequence[Annotation], item: Item, seconds
     captions = (("caption", item.caption), ("words read off it", item.words))
     is_image = item.modality == "image"
     return ItemView(
-        item.id, item.modality, title, row["coverage"], _COVERAGE[row["coverage"]], pseudo, len(marked.gold), leaves.count,
+        item.id, item.modality, title, row["coverage"], _COVERAGE[row["coverage"]], pseudo, len(marked.gold),
+        leaves.count,
         marked.unit(leaves.count),
         sentences=mark_text(marked) if item.modality == "text" else (),
         table=mark_table(marked) if item.modality == "table" else None,

@@ -1,4 +1,7 @@
-"""Counts that benchmarks' publishers and the paper state, to print beside what was found in a release folder; never figures of a run."""
+"""Counts that benchmarks' publishers and the paper state, to print beside what was found in a release folder.
+
+Never figures of a run.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,33 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from canopy.gold.selection import located_questions
 from canopy.items import Question
 
 Source = Literal["the release", "the paper"]
 Counted = Literal["questions", "located questions", "train side", "test side", "gold sources", "videos", "video items"]
-PAPER_TRAINING: Mapping[str, int] = {"questions": 4_162, "instances": 18_575}  # all benchmarks together (paper, section 4)
+# all benchmarks together (paper, section 4)
+PAPER_TRAINING: Mapping[str, int] = {"questions": 4_162, "instances": 18_575}
 _SEGMENT = re.compile(r"(?:[_-]\d+(?:\.\d+)?){1,2}$")
+
+
+class Comparison(TypedDict):
+    """A published count beside what was found here; ``found`` is None if it was not counted."""
+
+    what: str
+    published: int
+    source: Source
+    found: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
     """A published count: what it is of, who states it, and how the same is counted here.
 
-    ``counted`` questions and what is derived from them are those of ``split`` (empty: all). ``gold sources``: documents that gold items of
-    theirs come from; ``train side`` and ``test side``: of the split that is used.
+    ``counted`` questions and what is derived from them are those of ``split`` (empty: all). ``gold sources``: documents
+    that gold items of theirs come from; ``train side`` and ``test side``: of the split that is used.
     """
 
     what: str
@@ -32,9 +45,11 @@ class Expected:
     split: str = ""
 
 
-def compare_counts(published: Iterable[Expected], questions: Sequence[Question], asked: Collection[str], rows: Iterable[Mapping[str, Any]],
-                   sources: Mapping[str, str], videos: Sequence[str], side: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Published counts of a benchmark beside what was mapped here: rows of ``what``, ``published``, ``source``, ``found``.
+def compare_counts(published: Iterable[Expected], questions: Sequence[Question], asked: Collection[str],
+                   rows: Iterable[Mapping[str, Any]],
+                   sources: Mapping[str, str], videos: Sequence[str], side: Mapping[str, str]) -> list[Comparison]:
+    """Published counts of a benchmark beside what was mapped here: rows of ``what``, ``published``, ``source``,
+    ``found``.
 
     Parameters
     ----------
@@ -54,14 +69,18 @@ def compare_counts(published: Iterable[Expected], questions: Sequence[Question],
         Question id to ``train`` or ``test``, of the questions that are used.
     """
     rows = list(rows)
-    located, told = located_questions(rows), []
+    located = located_questions(rows)
+    comparison: list[Comparison] = []
     for e in published:
         of = {q.id for q in questions if not e.split or q.split == e.split}
-        found: dict[str, int | None] = {
-            "questions": len(of), "video items": len(videos), "videos": len({_SEGMENT.sub("", PurePosixPath(v).stem) for v in videos}),
-            "train side": sum(s == "train" for s in side.values()), "test side": sum(s == "test" for s in side.values())}
+        counts: dict[str, int | None] = {
+            "questions": len(of), "video items": len(videos),
+            "videos": len({_SEGMENT.sub("", PurePosixPath(v).stem) for v in videos}),
+            "train side": sum(s == "train" for s in side.values()),
+            "test side": sum(s == "test" for s in side.values())}
         if of <= set(asked):
-            found["located questions"] = sum(located.get(q, False) for q in of)
-            found["gold sources"] = len({sources[r["item_id"]] for r in rows if r["question_id"] in of})
-        told.append({"what": e.what, "published": e.published, "source": e.source, "found": found.get(e.counted)})
-    return told
+            counts["located questions"] = sum(located.get(q, False) for q in of)
+            counts["gold sources"] = len({sources[r["item_id"]] for r in rows if r["question_id"] in of})
+        comparison.append({"what": e.what, "published": e.published, "source": e.source,
+                           "found": counts.get(e.counted)})
+    return comparison

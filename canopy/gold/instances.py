@@ -19,10 +19,11 @@ INSTANCE_SCHEMA = pa.schema([
 
 
 def item_instances(count: int, fragments: Iterable[int], branching: int) -> list[dict[str, Any]]:
-    """The instances of one gold item: V = internal nodes that overlap the gold and have no proper ancestor that is fully gold.
+    """The instances of one gold item: V = internal nodes that overlap the gold and have no proper ancestor that is
+    fully gold.
 
-    At a fully gold v, v must beat each child. Elsewhere gold-overlapping children must beat v, v the other children, and
-    gold-overlapping children the others.
+    At a fully gold v, v must beat each child. Elsewhere gold-overlapping children must beat v, v the other children,
+    and gold-overlapping children the others.
 
     Returns
     -------
@@ -42,18 +43,24 @@ def item_instances(count: int, fragments: Iterable[int], branching: int) -> list
         if closed[v] or not touched[v] or tree.hi[v] - tree.lo[v] < 2:
             continue
         kids = tree.children(v)
-        out.append({"node": v, "lo": int(tree.lo[v]), "hi": int(tree.hi[v]), "depth": int(tree.depth[v]), "fully_gold": bool(full[v]),
+        out.append({"node": v, "lo": int(tree.lo[v]), "hi": int(tree.hi[v]), "depth": int(tree.depth[v]),
+                    "fully_gold": bool(full[v]),
                     "child_nodes": kids.tolist(), "child_gold": (touched[kids] > 0).tolist()})
     return out
 
 
-def build_instances(gold: Iterable[Mapping[str, Any]], split: Mapping[str, str], branching: int) -> list[dict[str, Any]]:
-    """Instances of all located gold rows; an item that is gold whole because its gold could not be located gives none."""
+def build_instances(gold: Iterable[Mapping[str, Any]], split: Mapping[str, str],
+                    branching: int) -> list[dict[str, Any]]:
+    """Instances of all located gold rows.
+
+    An item that is gold whole because its gold could not be located gives none.
+    """
     out = []
     for g in gold:
         if g["coverage"] != "located" or g["count"] < 2:
             continue
         for instance in item_instances(g["count"], g["fragments"], branching):
-            out.append({"question_id": g["question_id"], "item_id": g["item_id"], "group": g["group"], "modality": g["modality"],
+            out.append({"question_id": g["question_id"], "item_id": g["item_id"], "group": g["group"],
+                        "modality": g["modality"],
                         "split": split[g["question_id"]], "count": g["count"], **instance})
     return out

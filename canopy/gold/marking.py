@@ -95,7 +95,7 @@ class Segment:
 
     time: str
     gold: bool
-    said: Words
+    spoken: Words
     read: Words
 
 
@@ -205,8 +205,8 @@ def mark_video(m: Marked) -> MarkedVideo:
 
     def show(i: int) -> Segment:
         a, b = m.leaves.span(i, i + 1)
-        said, read = (_words_between(cues, a, b) for cues in (m.item.cues, m.item.screen))
-        return Segment(f"{clock(a)}–{clock(b)}", i in m.gold, said, read)
+        spoken, read = (_words_between(cues, a, b) for cues in (m.item.cues, m.item.screen))
+        return Segment(f"{clock(a)}–{clock(b)}", i in m.gold, spoken, read)
 
     caption = cut_words(m.item.caption) if m.item.caption.strip() else ()
     return MarkedVideo(caption, count, len(m.gold), clock(end), blocks, times, annotated, _windowed(m, show))

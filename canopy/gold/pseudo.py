@@ -13,9 +13,10 @@ from functools import lru_cache
 from canopy.items import Annotation, Item, Question, Unit
 
 LIMIT = 10
-# Of the items that hold the answer, those stay whose words overlap the question's at least so much as the best one's do. Taken from annotated questions
-# whose gold was hidden: the share of alternatives that are gold goes from 55% to 77% (HotpotQA slice, 205 questions) and from 64% to 89% (OTT-QA slice,
-# 209), at 198 and 203 questions that keep a gold item.
+# Of the items that hold the answer, those stay whose words overlap the question's at least so much as the best one's
+# do. Taken from annotated questions whose gold was hidden: the share of alternatives that are gold goes from 55% to 77%
+# (HotpotQA slice, 205 questions) and from 64% to 89% (OTT-QA slice, 209), at 198 and 203 questions that keep a gold
+# item.
 OVERLAP = 0.7
 # Answers that occur everywhere and say nothing about where.
 _NOWHERE = frozenset({"yes", "no", "true", "false", "none", "unknown", "n a", "and", "the", "both", "neither"})
@@ -38,23 +39,28 @@ class _Answer:
 
 @dataclass(slots=True)
 class _Hits:
-    """Where one answer occurs: item number -> unit and spans, as written and else by its words; no more items than asked for."""
+    """Where one answer occurs: item number -> unit and spans, as written and else by its words.
+
+    No more items than asked for.
+    """
 
     exact: dict[int, list[tuple[Unit, float, float]]] = field(default_factory=dict)
     loose: dict[int, list[tuple[Unit, float, float]]] = field(default_factory=dict)
 
 
-def locate_answers(questions: Iterable[Question], annotations: Iterable[Annotation], items: Iterable[Item], *, limit: int = LIMIT,
+def locate_answers(questions: Iterable[Question], annotations: Iterable[Annotation], items: Iterable[Item], *,
+                   limit: int = LIMIT,
                    counts: Counter[str] | None = None) -> list[Annotation]:
     """Annotations, all with ``pseudo`` set, of questions that have answers and no annotation at all.
 
-    The rule: every item that holds an accepted answer is an alternative (a group of its own): a text by the characters of each occurrence, a table by
-    the rows with the answer in a cell, a video by the seconds of the cues that say or show it, an image, by the words on it or its caption,
-    whole. Occurrences as written, in whole words, win; only where there is none in any item does case, accents' encoding, punctuation
-    and a leading article not count. An answer in more than ``limit`` items is too common to tell anything: no gold. Answers of fewer
-    than three letters or digits, and yes, no and the like, are not looked for. Of the items left, those stay whose overlap with the question's
-    words, rare words counting more (log of items over items with the word), is at least ``OVERLAP`` of the best one's. Answers that are one answer together (TAT-QA's ``multi-span``) must all
-    be in the item.
+    The rule: every item that holds an accepted answer is an alternative (a group of its own): a text by the characters
+    of each occurrence, a table by the rows with the answer in a cell, a video by the seconds of the cues that say or
+    show it, an image, by the words on it or its caption, whole. Occurrences as written, in whole words, win; only where
+    there is none in any item does case, accents' encoding, punctuation and a leading article not count. An answer in
+    more than ``limit`` items is too common to tell anything: no gold. Answers of fewer than three letters or digits,
+    and yes, no and the like, are not looked for. Of the items left, those stay whose overlap with the question's words,
+    rare words counting more (log of items over items with the word), is at least ``OVERLAP`` of the best one's. Answers
+    that are one answer together (TAT-QA's ``multi-span``) must all be in the item.
 
     One pass over the items' words, whatever the number of questions.
 
@@ -70,41 +76,43 @@ def locate_answers(questions: Iterable[Question], annotations: Iterable[Annotati
     """
     counts = Counter() if counts is None else counts
     annotated = {a.question_id for a in annotations}
-    asked = [q for q in questions if q.id not in annotated]
-    counts["unanswered"] += sum(not q.answers for q in asked)
-    asked = [q for q in asked if q.answers]
-    answers = {a: made for q in asked for a in q.answers if (made := _answer(a)) is not None}
+    open_questions = [q for q in questions if q.id not in annotated]
+    counts["unanswered"] += sum(not q.answers for q in open_questions)
+    open_questions = [q for q in open_questions if q.answers]
+    answers = {a: parts for q in open_questions for a in q.answers if (parts := _answer(a)) is not None}
     if not answers:
-        counts["short"] += len(asked)
+        counts["short"] += len(open_questions)
         return []
     hits = {a: _Hits() for a in answers}
     trie = _trie(answers)
-    held = list(items)
-    asks = {q.id: frozenset(_words(q.question)) - frozenset(w for a in q.answers for w in _words(a)) for q in asked}
+    corpus = list(items)
+    asks = {q.id: frozenset(_words(q.question)) - frozenset(w for a in q.answers for w in _words(a))
+            for q in open_questions}
     vocabulary = frozenset(w for words in asks.values() for w in words)
     spread: Counter[str] = Counter()
-    for number, item in enumerate(held):
+    for number, item in enumerate(corpus):
         spread.update(_item_words(item) & vocabulary)
         for answer, exact, unit, a, b in _search(item, trie, answers):
             tier = hits[answer].exact if exact else hits[answer].loose
             if number in tier or len(tier) <= limit:
                 tier.setdefault(number, []).append((unit, a, b))
-    found: list[Annotation] = []
-    for q in asked:
-        wanted = [hits[a] for a in dict.fromkeys(q.answers) if a in hits]
+    evidence: list[Annotation] = []
+    for q in open_questions:
+        matches = [hits[a] for a in dict.fromkeys(q.answers) if a in hits]
         together = dict(q.details).get("answer_type") == "multi-span" and len(q.answers) > 1
-        if not wanted or (together and len(wanted) < len(set(q.answers))):
+        if not matches or (together and len(matches) < len(set(q.answers))):
             counts["short"] += 1
             continue
-        spans = _together(wanted) if together else _either(wanted)
+        spans = _together(matches) if together else _either(matches)
         outcome = "absent" if not spans else "common" if len(spans) > limit else "located"
         counts[outcome] += 1
         if outcome == "located":
-            weight = sorted((w, math.log(len(held) / spread[w])) for w in asks[q.id] if spread[w])
-            overlap = {n: _overlap(weight, held[n]) if len(spans) > 1 else 0.0 for n in sorted(spans)}
+            weight = sorted((w, math.log(len(corpus) / spread[w])) for w in asks[q.id] if spread[w])
+            overlap = {n: _overlap(weight, corpus[n]) if len(spans) > 1 else 0.0 for n in sorted(spans)}
             best = max(overlap.values())
-            found += [_annotation(q.id, held[n], spans[n], group) for group, n in enumerate(n for n in overlap if overlap[n] >= OVERLAP * best)]
-    return found
+            evidence += [_annotation(q.id, corpus[n], spans[n], group) for group,
+                         n in enumerate(n for n in overlap if overlap[n] >= OVERLAP * best)]
+    return evidence
 
 
 def _overlap(weight: Sequence[tuple[str, float]], item: Item) -> float:
@@ -118,7 +126,8 @@ def _words(text: str) -> list[str]:
 
 def _item_words(item: Item) -> set[str]:
     """All words of an item, wherever they stand in it."""
-    return {w for text in (item.title, item.section, item.caption, item.text, item.words, *item.header, *(c for r in item.rows for c in r),
+    return {w for text in (item.title, item.section, item.caption, item.text, item.words, *item.header,
+                           *(c for r in item.rows for c in r),
                            *(c.text for c in (*item.cues, *item.screen))) for w in _words(text)}
 
 
@@ -142,7 +151,8 @@ def _together(wanted: Sequence[_Hits]) -> dict[int, list[tuple[Unit, float, floa
 
 def _annotation(question: str, item: Item, spans: Sequence[tuple[Unit, float, float]], group: int) -> Annotation:
     unit = spans[0][0]
-    return Annotation(question, item.id, unit, tuple(sorted({(a, b) for _, a, b in spans})) if unit != "item" else (), group, pseudo=True)
+    return Annotation(question, item.id, unit, tuple(sorted({(a, b) for _, a, b in spans})) if unit != "item" else (),
+                      group, pseudo=True)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -153,14 +163,14 @@ def _plain(word: str) -> str:
 def _answer(written: str) -> _Answer | None:
     """An answer to look for; None where it says too little."""
     text = written.strip()
-    found = list(_WORD.finditer(text))
-    if len(found) > 1 and _plain(found[0].group()) in _ARTICLES:
-        found = found[1:]
-    words = tuple(_plain(m.group()) for m in found)
+    matches = list(_WORD.finditer(text))
+    if len(matches) > 1 and _plain(matches[0].group()) in _ARTICLES:
+        matches = matches[1:]
+    words = tuple(_plain(m.group()) for m in matches)
     if sum(map(len, words)) < 3 or " ".join(words) in _NOWHERE:
         return None
-    gaps = tuple(text[a.end():b.start()] for a, b in zip(found[:-1], found[1:], strict=True))
-    return _Answer(text, words, found[0].start(), found[-1].end(), gaps)
+    gaps = tuple(text[a.end():b.start()] for a, b in zip(matches[:-1], matches[1:], strict=True))
+    return _Answer(text, words, matches[0].start(), matches[-1].end(), gaps)
 
 
 def _trie(answers: Mapping[str, _Answer]) -> Trie:
@@ -186,7 +196,8 @@ def _search(item: Item, trie: Trie, answers: Mapping[str, _Answer]) -> Iterator[
                     yield key, exact, "rows", float(number), float(number + 1)
     elif item.modality == "video":
         for cues in (item.cues, item.screen):
-            text, ends = " ".join(c.text for c in cues), []
+            text = " ".join(c.text for c in cues)
+            ends: list[int] = []
             for c in cues:
                 ends.append((ends[-1] + 1 if ends else 0) + len(c.text))
             for key, exact, a, b in _occurrences(text, trie, answers):
@@ -217,10 +228,10 @@ def _occurrences(text: str, trie: Trie, answers: Mapping[str, _Answer]) -> Itera
 
 def _same_gaps(text: str, words: Sequence[tuple[str, int, int]], answer: _Answer) -> bool:
     """Whether what stands between the words joins them: digits as in the answer or grouped, words by little."""
-    for (left, _, a), (right, b, _), wanted in zip(words[:-1], words[1:], answer.gaps, strict=True):
+    for (left, _, a), (right, b, _), published in zip(words[:-1], words[1:], answer.gaps, strict=True):
         gap = text[a:b]
         if left[-1].isdigit() and right[0].isdigit():
-            if gap != wanted and not {gap, wanted} <= _GROUPING:
+            if gap != published and not {gap, published} <= _GROUPING:
                 return False
         elif len(gap) > 4:
             return False
@@ -234,13 +245,14 @@ def _inside_number(text: str, start: int, end: int) -> bool:
         text[end - 1].isdigit() and len(after) == 2 and after[0] in ".," and after[1].isdigit())
 
 
-def describe(counts: Mapping[str, int], found: Sequence[Annotation]) -> list[str]:
+def describe(counts: Mapping[str, int], evidence: Sequence[Annotation]) -> list[str]:
     """What became of the questions without annotation, as sentences; none where every question has its evidence."""
     located = counts.get("located", 0)
-    why = [f"{counts[k]} {said}" for k, said in (("absent", "whose answer occurs in no item"), ("common", "whose answer occurs in too many items"),
+    why = [f"{counts[k]} {reason}" for k, reason in (("absent", "whose answer occurs in no item"),
+                                                     ("common", "whose answer occurs in too many items"),
                                                  ("short", "whose answer is too short to look for (yes, no, a letter)"),
                                                  ("unanswered", "without an answer")) if counts.get(k)]
     if not located and set(counts) - {k for k, n in counts.items() if not n} <= {"unanswered"}:
         return []
-    told = f"pseudo-gold: {located} questions have evidence where their answer occurs ({len(found)} items), found and not annotated"
-    return [told + ("; " + ", ".join(why) + " have none." if why else ".")]
+    sentence = f"pseudo-gold: {located} questions have evidence where their answer occurs ({len(evidence)} items), found and not annotated"
+    return [sentence + ("; " + ", ".join(why) + " have none." if why else ".")]

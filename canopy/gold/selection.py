@@ -1,4 +1,7 @@
-"""Which of a benchmark's questions are trained and measured on: the rules of ``benchmarks.<name>.select`` in params.yaml."""
+"""Which of a benchmark's questions are trained and measured on.
+
+The rules of ``benchmarks.<name>.select`` in params.yaml.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,17 @@ def asked_for(questions: Sequence[Question], select: Select, where: str) -> list
     Raises
     ------
     DataError
-        Where a wanted split or type is none that a question has, so that a misspelt name does not select nothing in silence.
+        Where a wanted split or type is none that a question has, so that a misspelt name does not select nothing in
+        silence.
     """
-    for name, wanted, there in (("splits", select.splits, {q.split for q in questions}), ("types", select.types, {q.type for q in questions})):
-        unknown = [w for w in wanted if w not in there]
+    for name, names, there in (("splits", select.splits, {q.split for q in questions}),
+                               ("types", select.types, {q.type for q in questions})):
+        unknown = [w for w in names if w not in there]
         if unknown and questions:
-            raise DataError(f"{where}.{name}: no question has {unknown[0]!r}; there are {', '.join(map(repr, sorted(there)[:30]))}")
-    return [q for q in questions if (not select.splits or q.split in select.splits) and (not select.types or q.type in select.types)]
+            raise DataError(f"{where}.{name}: no question has {unknown[0]!r}; there are "
+                            f"{', '.join(map(repr, sorted(there)[:30]))}")
+    return [q for q in questions if (not select.splits or q.split in select.splits)
+            and (not select.types or q.type in select.types)]
 
 
 def located_questions(rows: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
@@ -38,23 +45,24 @@ def located_questions(rows: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
     """
     groups: dict[str, dict[int, bool]] = {}
     for r in rows:
-        held = groups.setdefault(r["question_id"], {})
-        held[r["group"]] = held.get(r["group"], True) and (r["coverage"] == "located" or r["count"] == 1)
+        of_group = groups.setdefault(r["question_id"], {})
+        of_group[r["group"]] = of_group.get(r["group"], True) and (r["coverage"] == "located" or r["count"] == 1)
     return {q: any(g.values()) for q, g in groups.items()}
 
 
 def kept(questions: Sequence[Question], rows: Iterable[Mapping[str, Any]], select: Select) -> list[Question]:
     """What ``keep`` and ``limit`` leave, in the order of the questions.
 
-    The limit takes the first by a hash of seed and id: a larger limit holds a smaller one's questions, and other questions' coming or going moves few.
+    The limit takes the first by a hash of seed and id: a larger limit holds a smaller one's questions, and other
+    questions' coming or going moves few.
     """
     if select.keep == "located":
         located = located_questions(rows)
         questions = [q for q in questions if located.get(q.id)]
     if not select.limit:
         return list(questions)
-    drawn = {q.id for q in draw(questions, select.limit, select.seed)}
-    return [q for q in questions if q.id in drawn]
+    sample = {q.id for q in draw(questions, select.limit, select.seed)}
+    return [q for q in questions if q.id in sample]
 
 
 def draw(questions: Sequence[Question], most: int, seed: int) -> list[Question]:

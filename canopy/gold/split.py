@@ -1,4 +1,7 @@
-"""Train/test by connected component of questions and gold items: no gold item, nor one that says the same, is ever on both sides."""
+"""Train/test by connected component of questions and gold items.
+
+No gold item, nor one that says the same, is ever on both sides.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,24 @@ SPLIT_SCHEMA = pa.schema([("question_id", pa.string()), ("split", pa.string()), 
 DUPLICATE_SCHEMA = pa.schema([("kind", pa.string()), ("group", pa.int32()), ("id", pa.string())])
 
 
-def find_duplicates(questions: Sequence[Question], gold_items: Sequence[Item], threshold: float) -> list[dict[str, Any]]:
+def find_duplicates(questions: Sequence[Question], gold_items: Sequence[Item],
+                    threshold: float) -> list[dict[str, Any]]:
     """Groups of questions and of gold items that say the same, one row a member; none with threshold 0.
 
-    Items of different modalities are never compared: a table and a text that list the same names are no copies of each other.
+    Items of different modalities are never compared: a table and a text that list the same names are no copies of each
+    other.
     """
     kinds = [("question", {q.id: q.question for q in questions})]
-    kinds += [("item", {i.id: comparable(i) for i in gold_items if i.modality == m}) for m in dict.fromkeys(i.modality for i in gold_items)]
-    groups = [(kind, ids) for kind, texts in kinds for ids in (near_duplicate_groups(texts, threshold) if threshold else ())]
+    kinds += [("item", {i.id: comparable(i) for i in gold_items if i.modality == m})
+              for m in dict.fromkeys(i.modality for i in gold_items)]
+    groups = [(kind, ids) for kind, texts in kinds for ids in (near_duplicate_groups(texts, threshold) if threshold
+                                                               else ())]
     return [{"kind": kind, "group": n, "id": i} for n, (kind, ids) in enumerate(groups) for i in ids]
 
 
 def same_sayings(pairs: Iterable[tuple[str, str]], duplicates: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """(question, gold item) pairs with a group's items as one item, and one more item that the questions of a group share."""
+    """(question, gold item) pairs with a group's items as one item, and one more item that the questions of a group
+    share."""
     as_one: dict[str, str] = {}
     shared = []
     for d in duplicates:
@@ -59,10 +67,10 @@ def split_questions(component: Mapping[str, int], test_share: float, seed: int) 
     for q, c in component.items():
         members.setdefault(c, []).append(q)
     order = sorted(members.values(), key=lambda qs: text_key(f"{seed}\x1f{min(qs)}"))
-    target, taken = test_share * len(component), 0
+    target, size = test_share * len(component), 0
     side: dict[str, str] = {}
     for qs in order:
-        test = taken < target and abs(taken + len(qs) - target) <= abs(taken - target)
-        taken += len(qs) if test else 0
+        test = size < target and abs(size + len(qs) - target) <= abs(size - target)
+        size += len(qs) if test else 0
         side.update((q, "test" if test else "train") for q in qs)
     return {q: side[q] for q in component}

@@ -31,7 +31,8 @@ def make_thumbnail(item: Item, media: Sequence[Path]) -> Thumbnail:
     Parameters
     ----------
     media : sequence of Path
-        Folders that the image's path counts from; the first that holds the file is taken. A path that leaves its folder is none.
+        Folders that the image's path counts from; the first that holds the file is taken. A path that leaves its folder
+        is none.
     """
     path = _find(item, media)
     if path is None:

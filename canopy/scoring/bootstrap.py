@@ -12,7 +12,10 @@ _CHUNK = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate (of a value, a difference or a change) and its percentile interval; all NaN if nothing could be measured."""
+    """An estimate (of a value, a difference or a change) and its percentile interval.
+
+    All NaN if nothing could be measured.
+    """
 
     estimate: float
     low: float
@@ -37,8 +40,8 @@ def resampled_sums(columns: np.ndarray, resamples: int, seed: int) -> np.ndarray
     step = max(1, _CHUNK // max(1, n))
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
-        drawn = generator.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
-        weights = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+        sample = generator.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
+        weights = np.bincount(sample.ravel(), minlength=rows * n).reshape(rows, n)
         out[start:start + rows] = weights.astype(np.float64) @ columns
     return out
 
@@ -60,7 +63,8 @@ def _ratio(sums: np.ndarray) -> np.ndarray:
 
 def ratio_intervals(pairs: Sequence[tuple[np.ndarray, np.ndarray]], resamples: int = 1000, seed: int = 13,
                     confidence: float = 0.95) -> list[Interval]:
-    """Pooled ratios (numerator and denominator summed over the same questions) and their intervals, from one resampling."""
+    """Pooled ratios (numerator and denominator summed over the same questions) and their intervals, from one
+    resampling."""
     if not pairs or not len(pairs[0][0]):
         return [Interval(float("nan"), float("nan"), float("nan")) for _ in pairs]
     columns = np.stack([column for pair in pairs for column in pair], axis=1).astype(np.float64)
@@ -97,12 +101,14 @@ def paired_bootstrap(a: np.ndarray, b: np.ndarray, resamples: int = 1000, seed: 
 
 
 class Paired:
-    """Many ratios over the same questions, resampled once: values, differences and changes all come out of the same draws.
+    """Many ratios over the same questions, resampled once: values, differences and changes all come out of the same
+    draws.
 
     Parameters
     ----------
     pairs : mapping of key to (numerator, denominator)
-        One value a question each, the questions in the same order; a question that does not count for a ratio is 0 in both.
+        One value a question each, the questions in the same order; a question that does not count for a ratio is 0 in
+        both.
 
     Attributes
     ----------
@@ -110,13 +116,15 @@ class Paired:
         As `ratio_intervals` takes them: equal seed and number of questions draw equal questions.
     """
 
-    def __init__(self, pairs: Mapping[Hashable, tuple[np.ndarray, np.ndarray]], resamples: int = 1000, seed: int = 13, confidence: float = 0.95) -> None:
+    def __init__(self, pairs: Mapping[Hashable, tuple[np.ndarray, np.ndarray]], resamples: int = 1000, seed: int = 13,
+                 confidence: float = 0.95) -> None:
         self._pairs, self.resamples, self.seed, self.confidence = dict(pairs), resamples, seed, confidence
         self._place = {key: n for n, key in enumerate(self._pairs)}
-        columns = np.stack([c for pair in self._pairs.values() for c in pair], axis=1).astype(np.float64) if self._pairs else np.zeros((0, 0))
+        columns = np.stack([c for pair in self._pairs.values() for c in pair],
+                           axis=1).astype(np.float64) if self._pairs else np.zeros((0, 0))
         self._values = _ratio(columns.sum(axis=0).reshape(-1, 2))
-        drawn = resampled_sums(columns, resamples, seed) if len(columns) else np.zeros((resamples, 2 * len(self._pairs)))
-        self._draws = _ratio(drawn.reshape(resamples, -1, 2))
+        sums = resampled_sums(columns, resamples, seed) if len(columns) else np.zeros((resamples, 2 * len(self._pairs)))
+        self._draws = _ratio(sums.reshape(resamples, -1, 2))
 
     def __contains__(self, key: object) -> bool:
         return key in self._place
@@ -148,6 +156,7 @@ class Paired:
         if (counted == other).all():
             return self.draws(a), self.draws(b)
         both = counted & other
-        shared = Paired({0: (np.where(both, p, 0), np.where(both, q, 0)), 1: (np.where(both, r, 0), np.where(both, s, 0))},
+        shared = Paired({0: (np.where(both, p, 0), np.where(both, q, 0)),
+                         1: (np.where(both, r, 0), np.where(both, s, 0))},
                         self.resamples, self.seed, self.confidence)
         return shared.draws(0), shared.draws(1)

@@ -1,4 +1,7 @@
-"""Exact match and token F1 over accepted answers, as SQuAD: for one's own questions, and MuSiQue's answer scores, which are the same."""
+"""Exact match and token F1 over accepted answers, as SQuAD.
+
+For one's own questions, and MuSiQue's answer scores, which are the same.
+"""
 
 from __future__ import annotations
 
@@ -11,4 +14,5 @@ RULES = "EM and token F1, the best over the accepted answers, normalised as SQuA
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
     """``em`` and ``f1`` of one prediction; an empty prediction scores 0 where any answer has words."""
-    return {"em": best_over(exact_match, prediction, question.answers), "f1": best_over(squad_f1, prediction, question.answers)}
+    return {"em": best_over(exact_match, prediction, question.answers),
+            "f1": best_over(squad_f1, prediction, question.answers)}

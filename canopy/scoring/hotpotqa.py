@@ -8,7 +8,8 @@ from canopy.items import Question
 from canopy.scoring.metric import Support, exact_match, normalise_answer, precision_recall_f1
 
 PRIMARY = ("em", "f1", "sp_f1", "joint_f1")
-RULES = ("EM and F1 with HotpotQA's rule that yes, no and noanswer earn F1 only by matching; supporting facts and joint scores as in hotpot_evaluate_v1.py. "
+RULES = ("EM and F1 with HotpotQA's rule that yes, no and noanswer earn F1 only by matching; supporting facts and "
+         "joint scores as in hotpot_evaluate_v1.py. "
          "A supporting fact is one of our fragments that an annotated sentence touches.")
 _VERDICTS = ("yes", "no", "noanswer")
 

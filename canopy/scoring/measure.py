@@ -1,4 +1,7 @@
-"""What a measure is: its name, label, direction and unit, and how it is computed and pooled. The room ``measures`` declares them."""
+"""What a measure is: its name, label, direction and unit, and how it is computed and pooled.
+
+The room ``measures`` declares them.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ class Measure:
         Its title in tables.
     numerator, denominator : str
         Columns of ``systems.parquet`` (source ``evaluation``) or ``answers.parquet`` (source ``answers``). Without a
-        denominator it is the mean of the numerator over the questions on which that is defined. With one it is the ratio
-        of the sums over questions, as the paper pools decisions.
+        denominator it is the mean of the numerator over the questions on which that is defined. With one it is the
+        ratio of the sums over questions, as the paper pools decisions.
     source : str
         ``evaluation``: measured on gold items without a reader. ``answers``: measured on what systems answered.
     higher_is_better : bool
@@ -66,7 +69,10 @@ class Measure:
         return (self.numerator, self.denominator) if self.denominator else (self.numerator,)
 
     def ratio(self, columns: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Numerator and denominator for each question, float64; both are 0 if the measure is not defined on the question."""
+        """Numerator and denominator for each question, float64.
+
+        Both are 0 if the measure is not defined on the question.
+        """
         top = np.asarray(columns[self.numerator], dtype=np.float64)
         if self.denominator:
             low = np.asarray(columns[self.denominator], dtype=np.float64)

@@ -25,14 +25,18 @@ class Support:
 def official_metric(name: str) -> ModuleType:
     """The module of this package with a benchmark's official rules.
 
-    It has ``score(question, prediction, support=None) -> dict``, ``PRIMARY`` (the measures that tables show, first the one that
-    systems are compared on) and ``RULES`` (a sentence on the rules and where they come from). A missing answer is scored as an empty prediction.
+    It has ``score(question, prediction, support=None) -> dict``, ``PRIMARY`` (the measures that tables show, first the
+    one that systems are compared on) and ``RULES`` (a sentence on the rules and where they come from). A missing answer
+    is scored as an empty prediction.
     """
     return importlib.import_module(f"canopy.scoring.{name}")
 
 
 def score_answer(metric: Any, question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
-    """One answer's scores by a benchmark's rules; none where no answer is published (blind tests, unanswerable questions), which is not the same as 0."""
+    """One answer's scores by a benchmark's rules.
+
+    None where no answer is published (blind tests, unanswerable questions), which is not the same as 0.
+    """
     return metric.score(question, prediction, support) if any(a.strip() for a in question.answers) else {}
 
 

@@ -1,4 +1,7 @@
-"""Natural Questions in its open form: exact match over aliases (Lee et al. 2019; NQ-open's evaluation), and token F1 beside it."""
+"""Natural Questions in its open form: exact match over aliases (Lee et al.
+
+2019; NQ-open's evaluation), and token F1 beside it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,20 @@ from canopy.items import Question
 from canopy.scoring.metric import Support, best_over, exact_match, squad_f1
 
 PRIMARY = ("em", "f1")
-RULES = ("EM over all annotated short answers (NQ-open: any match after Unicode NFD, lower-casing, dropping punctuation, articles and extra spaces); "
+RULES = ("EM over all annotated short answers (NQ-open: any match after Unicode NFD, lower-casing, dropping "
+         "punctuation, articles and extra spaces); "
          "F1, which NQ-open does not have, is SQuAD's over the same words.")
 
 
 def _decomposed(text: str) -> str:
-    """As NQ-open's evaluation (google-research/language, orqa/utils/eval_utils.py) takes words: so that an accent written in two ways is one."""
+    """As NQ-open's evaluation (google-research/language, orqa/utils/eval_utils.py) takes words.
+
+    So that an accent written in two ways is one.
+    """
     return unicodedata.normalize("NFD", text)
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
     """``em`` and ``f1``, the best over the annotated answers."""
-    said, truths = _decomposed(prediction), [_decomposed(a) for a in question.answers]
-    return {"em": best_over(exact_match, said, truths), "f1": best_over(squad_f1, said, truths)}
+    reply, truths = _decomposed(prediction), [_decomposed(a) for a in question.answers]
+    return {"em": best_over(exact_match, reply, truths), "f1": best_over(squad_f1, reply, truths)}

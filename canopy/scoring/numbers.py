@@ -1,4 +1,7 @@
-"""Aligned bags of tokens with numbers as numbers: what MultiModalQA's and TAT-QA's metrics, both from DROP's, have in common; and replies of several parts."""
+"""Aligned bags of tokens with numbers as numbers.
+
+What MultiModalQA's and TAT-QA's metrics, both from DROP's, have in common; and replies of several parts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def split_parts(reply: str) -> list[str]:
-    """The parts of a reply, cut at line breaks and at semicolons before a space: as the readers' prompt asks for, and whatever the gold answer looks like."""
+    """The parts of a reply, cut at line breaks and at semicolons before a space.
+
+    As the readers' prompt asks for, and whatever the gold answer looks like.
+    """
     return [p for p in (part.strip() for part in re.split(r";(?=\s|$)|\n", reply)) if p]
 
 
@@ -31,7 +37,10 @@ def is_float(text: str) -> bool:
 
 
 def tidy(parts: Sequence[str], normalise_number: Callable[[str], str], is_number: Callable[[str], bool]) -> str:
-    """DROP's normalisation, token by token: lower case, no punctuation (numbers keep theirs), numbers made equal, no articles, one space."""
+    """DROP's normalisation, token by token.
+
+    Lower case, no punctuation (numbers keep theirs), numbers made equal, no articles, one space.
+    """
     out = []
     for part in parts:
         lowered = part.lower()
@@ -50,10 +59,12 @@ def bag_f1(predicted: set[str], gold: set[str]) -> float:
     return 2 * precision * recall / (precision + recall) if precision or recall else 0.0
 
 
-def align_bags(predicted: Sequence[set[str]], gold: Sequence[set[str]], is_number: Callable[[str], bool] | None) -> np.ndarray:
+def align_bags(predicted: Sequence[set[str]], gold: Sequence[set[str]], is_number: Callable[[str], bool]
+               | None) -> np.ndarray:
     """Best one-to-one assignment of predicted to gold bags (Hungarian), F1 of each; unmatched ones score 0.
 
-    Where ``is_number`` is given (DROP, MultiModalQA; TAT-QA took it out), two bags may only meet if they share a number, or the gold one has none.
+    Where ``is_number`` is given (DROP, MultiModalQA; TAT-QA took it out), two bags may only meet if they share a
+    number, or the gold one has none.
 
     Returns
     -------
@@ -74,8 +85,10 @@ def align_bags(predicted: Sequence[set[str]], gold: Sequence[set[str]], is_numbe
     return out
 
 
-def list_scores(predicted: Sequence[str], gold: Sequence[str], is_number: Callable[[str], bool] | None = None) -> tuple[float, float]:
-    """EM (same set of normalised answers, as many of them) and mean F1 of the aligned bags, rounded to two digits as published."""
+def list_scores(predicted: Sequence[str], gold: Sequence[str], is_number: Callable[[str], bool]
+                | None = None) -> tuple[float, float]:
+    """EM (same set of normalised answers, as many of them) and mean F1 of the aligned bags, rounded to two digits as
+    published."""
     same = set(predicted) == set(gold) and len(predicted) == len(gold)
     aligned = align_bags([set(p.split()) for p in predicted], [set(g.split()) for g in gold], is_number)
     return float(same), float(np.round(aligned.mean(), 2)) if len(aligned) else 0.0

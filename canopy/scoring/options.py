@@ -1,4 +1,7 @@
-"""Multiple choice over videos (LVBench, LongVideoBench): which option a reply means, and accuracy with every miss counted."""
+"""Multiple choice over videos (LVBench, LongVideoBench).
+
+Which option a reply means, and accuracy with every miss counted.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,16 @@ from canopy.items import Question
 from canopy.scoring.metric import Support, details_of, normalise_answer
 
 PRIMARY = ("accuracy",)
-RULES = ("Accuracy of the option's letter, in capitals. A letter is taken where it is all there is, stands after 'answer' or 'option', in brackets, before a full stop, or "
-         "alone in the sentence; else the one option whose text the reply holds. A reply without an option, or with several, and a missing reply count as wrong; "
-         "parse_failed counts them. (LVBench's script leaves missing answers out, and LongVideoBench's guesses where it finds no letter; neither is done here.)")
-# Ways to state a letter, the plainest first. _LOOSE ones are looked for in what is left without denied letters, options' own words and several letters in a row.
+RULES = ("Accuracy of the option's letter, in capitals. A letter is taken where it is all there is, stands after "
+         "'answer' or 'option', in brackets, before a full stop, or "
+         "alone in the sentence; else the one option whose text the reply holds. A reply without an option, or with "
+         "several, and a missing reply count as wrong; "
+         "parse_failed counts them. (LVBench's script leaves missing answers out, and LongVideoBench's guesses where "
+         "it finds no letter; neither is done here.)")
+# The letters that options have: LVBench publishes four a question, LongVideoBench up to five, UniversalRAG's MMLU four.
+LETTERS = "ABCDE"
+# Ways to state a letter, the plainest first. _LOOSE ones are looked for in what is left without denied letters,
+# options' own words and several letters in a row.
 _STATED = (
     r"(?i:\banswer|\boption|\bchoice)\s*(?i:is|:|=)?\s*(?i:option\s*)?[\(\[\*\"']*([A-E])\b(?![a-z'])",
     r"[\(\[]\s*([A-E])\s*[\)\]]",
@@ -21,14 +30,16 @@ _LOOSE = (
     r"(?<![\w.'’&-])([A-E])(?=[\"'*]|\s*$|\s*[.,:;)!])",
     r"(?<![\w.'’&-])([B-E]|A(?!\s+[a-z])|A(?=\s+(?:is|was|because|since|as|seems|fits|matches|and|or)\b))(?![\w'’&-])",
 )
-_DENIED = re.compile(r"(?i:\b(?:not|cannot|nor|never)|n['’]t)\s+(?i:be\s+)?(?i:option\s+)?[\(\[\"'*]*[A-E]\b[\)\]\"'*]*")
+_DENIED = re.compile(
+    r"(?i:\b(?:not|cannot|nor|never)|n['’]t)\s+(?i:be\s+)?(?i:option\s+)?[\(\[\"'*]*[A-E]\b[\)\]\"'*]*"
+)
 _SEVERAL = re.compile(r"\b[A-E](?:[\s,/&]+(?:and\s+|or\s+|nor\s+)?[A-E]\b)+")
 _LEAD = re.compile(r"^.*?\b(?:answer|option|choice)\s*(?:is|:|=)\s*", re.I | re.S)
 
 
 def listed_options(question: Question) -> dict[str, str]:
-    """The options that the question's details list, by letter (one capital, A to Z)."""
-    return {k: v for k, v in details_of(question).items() if re.fullmatch(r"[A-Z]", k)}
+    """The options that the question's details list, by letter (A to E)."""
+    return {k: v for k, v in details_of(question).items() if len(k) == 1 and k in LETTERS}
 
 
 def options_of(question: Question) -> dict[str, str]:
@@ -38,34 +49,35 @@ def options_of(question: Question) -> dict[str, str]:
 
 def parse_option(reply: str, options: dict[str, str]) -> str:
     """The letter that a reply means, empty where it means none or several."""
-    known, reply = set(options) or set("ABCDE"), reply.strip()
+    known, reply = set(options) or set(LETTERS), reply.strip()
     alone = {m.upper() for m in re.findall(r"^\W*([A-E])\W*$", reply, re.M)} & known
     if len(alone) == 1:
         return alone.pop()
-    texts = {k: said for k, v in options.items() if (said := normalise_answer(v))}
+    texts = {k: words for k, v in options.items() if (words := normalise_answer(v))}
     # 'A dog' and 'The answer is A dog' are an option's words, not its letter.
-    same = [k for k, said in texts.items() if said in (normalise_answer(reply), normalise_answer(_LEAD.sub("", reply)))]
+    same = [k for k, words in texts.items() if words in (normalise_answer(reply),
+                                                         normalise_answer(_LEAD.sub("", reply)))]
     if len(same) == 1:
         return same[0]
     reply = _DENIED.sub(" ", reply)
     for pattern in _STATED:
-        found = [m for m in re.findall(pattern, reply, re.M) if m in known]
-        if len(set(found)) > 1 and "answer" not in pattern:
+        letters = [m for m in re.findall(pattern, reply, re.M) if m in known]
+        if len(set(letters)) > 1 and "answer" not in pattern:
             return ""
-        if found:
-            return found[-1]  # the verdict comes last: 'A or B? The answer is C'
-    held = [k for k, said in texts.items() if re.search(rf"\b{re.escape(said)}\b", normalise_answer(reply))]
-    if len(held) > 1:  # one option's words may lie inside another's
-        held = [k for k in held if not any(k != o and texts[k] in texts[o] for o in held)]
+        if letters:
+            return letters[-1]  # the verdict comes last: 'A or B? The answer is C'
+    named = [k for k, words in texts.items() if re.search(rf"\b{re.escape(words)}\b", normalise_answer(reply))]
+    if len(named) > 1:  # one option's words may lie inside another's
+        named = [k for k in named if not any(k != o and texts[k] in texts[o] for o in named)]
     bare = reply
     for v in sorted(options.values(), key=len, reverse=True):
         bare = re.sub(rf"\b{re.escape(v.strip().rstrip('.'))}\b", " ", bare, flags=re.I) if len(v.strip()) > 2 else bare
     bare = _SEVERAL.sub(" ", bare)
     for pattern in _LOOSE:
-        found = [m for m in re.findall(pattern, bare, re.M) if m in known]
-        if found:
-            return found[0] if len(set(found)) == 1 else ""
-    return held[0] if len(held) == 1 else ""
+        letters = [m for m in re.findall(pattern, bare, re.M) if m in known]
+        if letters:
+            return letters[0] if len(set(letters)) == 1 else ""
+    return named[0] if len(named) == 1 else ""
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:

@@ -7,7 +7,8 @@ from canopy.scoring.hotpotqa import scores_against
 from canopy.scoring.metric import Support
 
 PRIMARY = ("em", "f1", "sp_f1")
-RULES = ("As HotpotQA, each of the answer's scores the best over the answer and the aliases of its entity (id_aliases.json). No joint scores: the official ones "
+RULES = ("As HotpotQA, each of the answer's scores the best over the answer and the aliases of its entity "
+         "(id_aliases.json). No joint scores: the official ones "
          "also multiply in predicted evidence triples, which no system here writes.")
 
 

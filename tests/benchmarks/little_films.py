@@ -16,6 +16,7 @@ def write_film(path: Path, seconds: int) -> Path:
         stream = out.add_stream("libvpx" if path.suffix == ".webm" else "mpeg4", rate=1)
         stream.width, stream.height, stream.pix_fmt = 32, 32, "yuv420p"
         for i in range(seconds):
-            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((32, 32, 3), i * 2 % 256, np.uint8), format="rgb24")))
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((32, 32, 3), i * 2 % 256, np.uint8),
+                                                             format="rgb24")))
         out.mux(stream.encode(None))
     return path

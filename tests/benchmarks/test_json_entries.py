@@ -1,4 +1,7 @@
-"""Entries of one huge object: any cut of the file into chunks gives the same, and every way of being broken is named."""
+"""Entries of one huge object.
+
+Any cut of the file into chunks gives the same, and every way of being broken is named.
+"""
 
 import json
 
@@ -30,9 +33,12 @@ def test_a_mark_at_the_start_an_empty_object_and_repeated_keys(tmp_path):
 
 
 @pytest.mark.parametrize(("data", "words"), [
-    (b'{"a": "b', "truncated"), (b'{"a": {"b": 1}', "truncated"), (b"", "truncated"), (b"[1]", "one JSON object is expected"), (b'{"a" 1}', "a colon is missing"),
-    (b'{"a": 1 "b": 2}', "a comma or the closing brace"), (b'{"a": 1}{', "more after the closing brace"), (b'{1: 2}', "a key must be a string"), (b'{"a": "\xff"}', "not UTF-8"),
-    (b'{"a": ' + b"[" * 200_000, "cannot be parsed"), (b'{"a": ' + b"1" * 5000 + b"}", "cannot be parsed"), (b'{"a": nope}', "Expecting value")])
+    (b'{"a": "b', "truncated"), (b'{"a": {"b": 1}', "truncated"), (b"", "truncated"),
+    (b"[1]", "one JSON object is expected"), (b'{"a" 1}', "a colon is missing"),
+    (b'{"a": 1 "b": 2}', "a comma or the closing brace"), (b'{"a": 1}{', "more after the closing brace"),
+    (b'{1: 2}', "a key must be a string"), (b'{"a": "\xff"}', "not UTF-8"),
+    (b'{"a": ' + b"[" * 200_000, "cannot be parsed"), (b'{"a": ' + b"1" * 5000 + b"}", "cannot be parsed"),
+    (b'{"a": nope}', "Expecting value")])
 def test_broken_files_are_named(tmp_path, data, words):
     path = tmp_path / "all_passages.json"
     path.write_bytes(data)

@@ -53,13 +53,18 @@ def test_a_whole_release_is_mapped(release):
     sink = ingest(release)
     assert dict(sink.counts) == {"read": 6, "mapped": 2, "fallback": 4}
     assert sink.fallbacks == {"no gold span in this benchmark: its video is gold whole": 4, "blind test: no answer": 1}
-    assert {(a.unit, a.item_id) for a in sink.annotations} == {("item", "longvideobench/market"), ("item", "longvideobench/@cook-7")}
+    assert {(a.unit, a.item_id) for a in sink.annotations} == {("item", "longvideobench/market"),
+                                                               ("item", "longvideobench/@cook-7")}
     question = sink.questions["longvideobench/market_0"]
     assert question.answers == ("C",) and question.split == "dev" and question.type == "S2E"
-    assert question.question == "At the market, what does the woman buy?\n(A) Apples\n(B) Bread\n(C) A lamp\n(D) Nothing\n(E) Fish"
+    assert (
+        question.question
+        == "At the market, what does the woman buy?\n(A) Apples\n(B) Bread\n(C) A lamp\n(D) Nothing\n(E) Fish"
+    )
     assert dict(question.details)["C"] == "A lamp" and dict(question.details)["duration_group"] == "60"
     mirror = sink.questions["longvideobench/market_1"]
-    assert mirror.answers == ("A",) and [k for k, _ in mirror.details if len(k) == 1] == ["A", "B"]  # N/A stands for no option
+    # N/A stands for no option
+    assert mirror.answers == ("A",) and [k for k, _ in mirror.details if len(k) == 1] == ["A", "B"]
     blind = sink.questions["longvideobench/market_9"]
     assert blind.answers == () and blind.split == "blind test"
 
@@ -68,13 +73,16 @@ def test_subtitles_run_on_the_videos_own_clock(release):
     sink = ingest(release)
     market, cook = sink.items["longvideobench/market"], sink.items["longvideobench/@cook-7"]
     assert market.duration == 62.0 and (release / market.media).is_file() and len(sink.items) == 2
-    assert [(c.start, c.end, c.text) for c in market.cues] == [(0.0, 4.0, "Good morning"), (31.5, 40.0, "Apples, two for one"),
+    assert [(c.start, c.end, c.text) for c in market.cues] == [(0.0, 4.0, "Good morning"),
+                                                               (31.5, 40.0, "Apples, two for one"),
                                                               (40.0, 46.0, "A lamp, please"), (58.0, 62.0, "Thank you")]
-    assert [(c.start, c.end, c.text) for c in cook.cues] == [(5.25, 7.0, "First the onions"), (31.0, 33.5, "then the rice")]
+    assert [(c.start, c.end, c.text) for c in cook.cues] == [(5.25, 7.0, "First the onions"),
+                                                             (31.0, 33.5, "then the rice")]
 
 
 def test_odd_subtitle_entries_are_counted():
-    odd = [{"timestamp": [1, 2]}, {"timestamp": [3, 1], "text": "x"}, {"timestamp": "1", "text": "x"}, {"start": "soon", "end": "later", "line": "x"}, {"timestamp": [1, 2], "text": " "}, 7, None]
+    odd = [{"timestamp": [1, 2]}, {"timestamp": [3, 1], "text": "x"}, {"timestamp": "1", "text": "x"},
+           {"start": "soon", "end": "later", "line": "x"}, {"timestamp": [1, 2], "text": " "}, 7, None]
     cues, wrong = subtitle_cues([*odd, {"start": 1, "end": "00:00:02", "line": "good"}], 0.0, 9.0)
     assert [(c.start, c.end, c.text) for c in cues] == [(1.0, 2.0, "good")] and wrong == len(odd)
 
@@ -82,7 +90,10 @@ def test_odd_subtitle_entries_are_counted():
 def test_without_videos_every_question_waits(tmp_path):
     shutil.copytree(GIVEN, tmp_path / "longvideobench")
     sink = ingest(tmp_path / "longvideobench")
-    assert dict(sink.counts) == {"read": 4, "waiting": 4} and sink.waiting[0]["reason"] == "video 'market.mp4' is not there"
+    assert (
+        dict(sink.counts) == {"read": 4, "waiting": 4}
+        and sink.waiting[0]["reason"] == "video 'market.mp4' is not there"
+    )
 
 
 def test_videos_are_found_by_the_end_of_their_path(release, films):
@@ -98,7 +109,8 @@ def test_videos_are_found_by_the_end_of_their_path(release, films):
     ({"subtitle_path": None}, "fallback", "no subtitles named"),
     ({"starting_timestamp_for_subtitles": None}, "fallback", "start elsewhere by another record"),
     ({"correct_choice": -1}, "fallback", "blind test: no answer"),
-    ({"correct_choice": "C"}, "fallback", ""), ({"correct_choice": "2"}, "fallback", ""), ({"video_path": None}, "fallback", ""),
+    ({"correct_choice": "C"}, "fallback", ""), ({"correct_choice": "2"}, "fallback", ""),
+    ({"video_path": None}, "fallback", ""),
     ({"correct_choice": 5}, "quarantined", "correct_choice must number one of the 5 options"),
     ({"correct_choice": True}, "quarantined", "correct_choice must number"),
     ({"correct_choice": 1.5}, "quarantined", "correct_choice must number"),
@@ -120,7 +132,8 @@ def test_broken_files_are_quarantined(release):
     (release / "subtitles" / "market_en.json").write_text('{"text": 1}')
     (release / "videos" / "@cook-7.mp4").write_bytes(b"")
     sink = ingest(release)
-    assert [q["record"] for q in sink.quarantine] == ["subtitles/market_en.json", "videos/@cook-7.mp4"] and str(release) not in str(sink.quarantine)
+    assert [q["record"] for q in sink.quarantine] == ["subtitles/market_en.json",
+                                                      "videos/@cook-7.mp4"] and str(release) not in str(sink.quarantine)
     assert sink.fallbacks["subtitle file cannot be read: its video has no words"] == 3 and sink.counts["waiting"] == 1
 
 
@@ -141,7 +154,8 @@ def test_missing_files_are_named(tmp_path):
 
 
 def test_mutated_records_never_get_past_the_counts(release):
-    draw, odd = random.Random(11), [None, "", "x", -1, 7, 1e308, float("nan"), True, [], {}, [[]], "\ud800", "a\x00", "../..", "/", ".", "market.mp4/"]
+    draw, odd = random.Random(11), [None, "", "x", -1, 7, 1e308, float("nan"), True, [], {}, [[]], "\ud800", "a\x00",
+                                    "../..", "/", ".", "market.mp4/"]
     rows = json.loads((release / "lvb_val.json").read_text())
     for n in range(300):
         made = copy.deepcopy(draw.choice(rows[:3])) | {"id": f"m{n}"}
@@ -149,7 +163,9 @@ def test_mutated_records_never_get_past_the_counts(release):
         rows.append(made)
     (release / "lvb_val.json").write_text(json.dumps(rows))
     entries = json.loads((release / "subtitles" / "market_en.json").read_text())
-    (release / "subtitles" / "market_en.json").write_text(json.dumps(entries + [{**draw.choice(entries), draw.choice(["timestamp", "text"]): x} for x in odd]))
+    (release / "subtitles" / "market_en.json").write_text(json.dumps(entries + [{**draw.choice(entries),
+                                                                                 draw.choice(["timestamp", "text"]): x}
+                                                                                for x in odd]))
     sink = ingest(release)
     assert sink.counts["quarantined"] > 50 and len(sink.questions) > 50
     assert all(0 <= c.start <= c.end <= i.duration for i in sink.items.values() for c in i.cues)

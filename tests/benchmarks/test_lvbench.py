@@ -1,4 +1,8 @@
-"""LVBench: both releases over real little videos, pre-cut segments, time references of every form, and the real slice without videos."""
+"""LVBench.
+
+Both releases over real little videos, pre-cut segments, time references of every form, and the real slice without
+videos.
+"""
 
 import copy
 import json
@@ -57,7 +61,8 @@ def ingest(folder):
 
 
 def gold_of(sink, name):
-    rows, unlocated = map_annotations([a for a in sink.annotations if a.question_id == f"lvbench/{name}"], sink.items, 30.0)
+    rows, unlocated = map_annotations([a for a in sink.annotations if a.question_id == f"lvbench/{name}"], sink.items,
+                                      30.0)
     assert not unlocated
     return {r["item_id"].split("/", 1)[1]: (r["coverage"], r["fragments"], r["count"]) for r in rows}
 
@@ -78,7 +83,8 @@ def test_both_releases_are_mapped(release):
     assert gold_of(sink, prefix + "2") == {"harbour-_01": ("located", [2], 3)}  # an instant: the segment that holds it
     assert gold_of(sink, prefix + "3") == {"harbour-_01": ("located", [1, 2], 3)}
     video, other = sink.items["lvbench/harbour-_01"], sink.items["lvbench/kitchen__02"]
-    assert (video.duration, other.duration) == (100.0, 61.0) and (release / other.media).is_file() and len(video.media_sha256) == 64
+    assert (video.duration,
+            other.duration) == (100.0, 61.0) and (release / other.media).is_file() and len(video.media_sha256) == 64
     assert [(c.start, c.text) for c in video.cues] == [(16.0, "The blue boat"), (65.0, "A red sail")]
     question = sink.questions[f"lvbench/{prefix}2"]
     assert question.answers == ("A",) and question.question.endswith("\n(D) None of them")
@@ -102,13 +108,21 @@ def test_without_videos_every_question_waits(adapted):
 def test_a_video_without_a_question_is_an_item(adapted, films):
     shutil.copy(films[1], adapted / "garden--_03.mkv")
     sink = ingest(adapted)
-    assert list(sink.items) == ["lvbench/garden--_03"] and sink.counts["mapped"] == 1 and "1 of the 3 videos" in sink.notes[-1]
+    assert (
+        list(sink.items) == ["lvbench/garden--_03"]
+        and sink.counts["mapped"] == 1
+        and "1 of the 3 videos" in sink.notes[-1]
+    )
 
 
 def test_a_broken_video_is_quarantined_and_waited_for(adapted):
     (adapted / "harbour-_01.mp4").write_bytes(b"no video")
     sink = ingest(adapted)
-    assert sink.counts["quarantined"] == 1 and sink.quarantine[0]["record"] == "harbour-_01.mp4" and str(adapted) not in str(sink.quarantine)
+    assert (
+        sink.counts["quarantined"] == 1
+        and sink.quarantine[0]["record"] == "harbour-_01.mp4"
+        and str(adapted) not in str(sink.quarantine)
+    )
     assert sink.counts["waiting"] == 4 and "cannot be used" in sink.waiting[0]["reason"] and not sink.questions
 
 
@@ -116,7 +130,8 @@ def test_a_numbered_download_is_known_by_its_address(adapted, films):
     folder = adapted / "videos" / "00000"
     folder.mkdir(parents=True)
     shutil.copy(films[0], folder / "000000007.mp4")
-    (folder / "000000007.json").write_text(json.dumps({"url": "https://www.youtube.com/watch?v=harbour-_01", "key": "000000007"}))
+    (folder / "000000007.json").write_text(json.dumps({"url": "https://www.youtube.com/watch?v=harbour-_01",
+                                                       "key": "000000007"}))
     (folder / "000000008.mp4").write_bytes(b"")
     (folder / "000000008.json").write_text("{")
     sink = ingest(adapted)
@@ -146,7 +161,8 @@ def test_numbered_segments_are_items_and_times_are_moved(adapted, name):
     assert gold_of(sink, "lvbench_1") == {stem.format(0): ("located", [0], 1)}
     by = {(a.question_id, a.item_id): a.spans for a in sink.annotations}
     assert by["lvbench/lvbench_2", f"lvbench/{stem.format(1)}"] == ((25.0, 25.0),)
-    assert by["lvbench/lvbench_3", f"lvbench/{stem.format(1)}"] == ((10.0, 40.0),)  # 50 to 80 s ends where the second segment does
+    # 50 to 80 s ends where the second segment does
+    assert by["lvbench/lvbench_3", f"lvbench/{stem.format(1)}"] == ((10.0, 40.0),)
     assert [[c.text for c in i.cues] for i in sink.items.values()] == [["The blue boat"], ["A red sail"], []]
     assert sink.items[f"lvbench/{stem.format(1)}"].cues[0].start == 25.0 and len(sink.items) == 3
 
@@ -155,9 +171,11 @@ def test_segments_that_state_their_seconds(adapted):
     for start, end in ((0, 20), (20, 65), (65, 100)):
         write_film(adapted / f"harbour-_01_{start}-{end}.mp4", end - start)
     sink = ingest(adapted)
-    assert gold_of(sink, "lvbench_2") == {"harbour-_01_65-100": ("located", [0], 1)}  # an instant at the seam belongs to what begins there
+    # an instant at the seam belongs to what begins there
+    assert gold_of(sink, "lvbench_2") == {"harbour-_01_65-100": ("located", [0], 1)}
     joint = [a for a in sink.annotations if a.question_id == "lvbench/lvbench_3"]
-    assert [(a.item_id[-5:], a.spans, a.group) for a in joint] == [("20-65", ((30.0, 45.0),), 0), ("5-100", ((0.0, 15.0),), 0)]
+    assert [(a.item_id[-5:], a.spans, a.group) for a in joint] == [("20-65", ((30.0, 45.0),), 0),
+                                                                   ("5-100", ((0.0, 15.0),), 0)]
 
 
 def test_a_missing_segment_is_waited_for(adapted):
@@ -167,7 +185,10 @@ def test_a_missing_segment_is_waited_for(adapted):
     assert set(sink.questions) == {"lvbench/lvbench_1"} and "segment 1 of video" in sink.waiting[0]["reason"]
     for start, end in ((0, 20), (20, 65)):
         write_film(adapted / f"kitchen__02_{start}_{end}.mp4", end - start)
-    assert ingest(edit(adapted, 3, time_reference=[60, 70])).waiting[-1]["reason"] == "no segment is there that shows its video at 65 s"
+    assert (
+        ingest(edit(adapted, 3, time_reference=[60, 70])).waiting[-1]["reason"]
+        == "no segment is there that shows its video at 65 s"
+    )
 
 
 def test_a_named_video_is_no_segment_of_another(adapted, films):
@@ -217,28 +238,35 @@ def test_odd_lines_of_the_official_file(tmp_path, films):
     shutil.copy(films[0], folder)
     good = json.loads((GIVEN / "data" / "video_info.meta.jsonl").read_text().splitlines()[0])
     flat = {"key": good["key"], **good["qa"][0], "uid": 77}  # as mirrors have it: one question a line
-    lines = [good, flat, {"key": "x"}, {"qa": []}, [1], {**good, "qa": "none"}, {**good, "qa": ["one", {**good["qa"][0], "uid": None}]}]
+    lines = [good, flat, {"key": "x"}, {"qa": []}, [1], {**good, "qa": "none"},
+             {**good, "qa": ["one", {**good["qa"][0], "uid": None}]}]
     (folder / "video_info.meta.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines) + "{broken\n")
     sink = ingest(folder)
-    assert set(sink.questions) == {"lvbench/1", "lvbench/2", "lvbench/3", "lvbench/77", "lvbench/harbour-_01, question 1"}
+    assert set(sink.questions) == {"lvbench/1", "lvbench/2", "lvbench/3", "lvbench/77",
+                                   "lvbench/harbour-_01, question 1"}
     assert sink.counts["quarantined"] == 6 and any("must be an object" in q["reason"] for q in sink.quarantine)
 
 
 def test_times():
-    assert [seconds_of(x) for x in ("00:15", "1:02:03", "75:10", "7", 7, 7.5, "00:00:07.250", "00:00:07,5")] == [15, 3723, 4510, 7, 7, 7.5, 7.25, 7.5]
-    assert [span_of(x) for x in ("00:15-00:19", "1:02:03 - 1:02:10", "00:15", [3, 3], ["00:03", 4.5])] == [(15, 19), (3723, 3730), (15, 15), (3, 3), (3, 4.5)]
-    for wrong in ("", "noon", "1:2:3:4", "-3", True, None, float("nan"), float("inf"), 1e9, [], {}, "00:19-00:15", "1-2-3"):
+    assert [seconds_of(x) for x in ("00:15", "1:02:03", "75:10", "7", 7, 7.5, "00:00:07.250",
+                                    "00:00:07,5")] == [15, 3723, 4510, 7, 7, 7.5, 7.25, 7.5]
+    assert [span_of(x) for x in ("00:15-00:19", "1:02:03 - 1:02:10", "00:15", [3, 3],
+                                 ["00:03", 4.5])] == [(15, 19), (3723, 3730), (15, 15), (3, 3), (3, 4.5)]
+    for wrong in ("", "noon", "1:2:3:4", "-3", True, None, float("nan"), float("inf"), 1e9, [], {}, "00:19-00:15",
+                  "1-2-3"):
         with pytest.raises(Unusable):
             span_of(wrong)
 
 
 def test_options():
-    assert options_of("Which?\n(A) one\n(B) two\nlines\n(D) no option") == (("A", "one"), ("B", "two\nlines\n(D) no option"))
+    assert options_of("Which?\n(A) one\n(B) two\nlines\n(D) no option") == (("A", "one"),
+                                                                            ("B", "two\nlines\n(D) no option"))
     assert options_of("Which?\nChoices:\nA) x, (B) y\nB) z") == (("A", "x, (B) y"), ("B", "z"))
     assert options_of("Which (A) one?") == options_of("Which?\n(A) only") == options_of("Which?\n(B) b\n(C) c") == ()
     assert with_options("Which?", ["x", "y"]) == ("Which?\n(A) x\n(B) y", (("A", "x"), ("B", "y")))
     swapped = (("A", "B"), ("B", "A"), ("C", "the C. elegans"))
-    assert [chosen(x, swapped) for x in ("A", "(B)", "C.", "the c. elegans", "A) B", "B: A")] == ["A", "B", "C", "C", "A", "B"]
+    assert [chosen(x, swapped) for x in ("A", "(B)", "C.", "the c. elegans", "A) B", "B: A")] == ["A", "B", "C", "C",
+                                                                                                  "A", "B"]
 
 
 def test_missing_files_are_named(tmp_path):
@@ -250,9 +278,12 @@ def test_missing_files_are_named(tmp_path):
 
 
 def test_mutated_records_never_get_past_the_counts(release):
-    draw, odd = random.Random(3), [None, "", "x", -1, 7, 1e308, float("nan"), True, [], {}, [[]], "\ud800", "a\x00", "a/b.mp4", ["."], [""], "9" * 400]
-    path = next(p for p in (release / "data" / "video_info.meta.jsonl", release / "dataset" / "query" / "lvbench.json") if p.exists())
-    rows = [json.loads(x) for x in path.read_text().splitlines()] if path.suffix == ".jsonl" else json.loads(path.read_text())
+    draw, odd = random.Random(3), [None, "", "x", -1, 7, 1e308, float("nan"), True, [], {}, [[]], "\ud800", "a\x00",
+                                   "a/b.mp4", ["."], [""], "9" * 400]
+    path = next(p for p in (release / "data" / "video_info.meta.jsonl", release / "dataset" / "query" / "lvbench.json")
+                if p.exists())
+    rows = [json.loads(x)
+            for x in path.read_text().splitlines()] if path.suffix == ".jsonl" else json.loads(path.read_text())
     wrong = []
     for n in range(300):
         made = copy.deepcopy(draw.choice(rows))
@@ -261,7 +292,8 @@ def test_mutated_records_never_get_past_the_counts(release):
         spot[draw.choice(list(spot))] = draw.choice(odd)
         wrong.append(made)
     everything = rows + wrong
-    path.write_text("".join(json.dumps(r) + "\n" for r in everything) if path.suffix == ".jsonl" else json.dumps(everything))
+    path.write_text("".join(json.dumps(r) + "\n" for r in everything) if path.suffix == ".jsonl"
+                    else json.dumps(everything))
     sink = ingest(release)
     assert sink.counts["quarantined"] > 50 and len(sink.questions) > 50
     assert all(0 <= s <= e <= sink.items[a.item_id].duration for a in sink.annotations for s, e in a.spans)
@@ -277,7 +309,10 @@ def test_real_slice(real_data):
 
 @pytest.mark.real
 def test_real_questions_over_videos_of_their_length(real_data, tmp_path):
-    """Two videos of the slice stand in as little films that are long enough: every reference lands in the segments that it overlaps."""
+    """Two videos of the slice stand in as little films that are long enough.
+
+    Every reference lands in the segments that it overlaps.
+    """
     shutil.copytree(real_data / "lvbench", tmp_path / "lvbench")
     asked = json.loads(next((tmp_path / "lvbench").rglob("query/lvbench.json")).read_text("utf-8"))
     lengths = {}
@@ -288,7 +323,9 @@ def test_real_questions_over_videos_of_their_length(real_data, tmp_path):
         write_film(tmp_path / "lvbench" / name, lengths[name] + 5)
     sink = ingest(tmp_path / "lvbench")
     mine = [r for r in asked if r["gt_videos"][0] in chosen_ones]
-    assert len(sink.questions) == len(mine) == sink.counts["mapped"] - 2 > 5 and sink.counts["waiting"] == len(asked) - len(mine)
+    assert len(sink.questions) == len(mine) == sink.counts["mapped"] - 2 > 5 and sink.counts["waiting"] == len(
+        asked
+    ) - len(mine)
     rows, unlocated = map_annotations(sink.annotations, sink.items, 30.0)
     got = {r["question_id"]: r for r in rows}
     assert not unlocated and all(r["coverage"] == "located" for r in rows)

@@ -1,4 +1,7 @@
-"""MultiModalQA: a whole tiny release, every oddity of the published files, and the real slice, whose documents are not there."""
+"""MultiModalQA.
+
+A whole tiny release, every oddity of the published files, and the real slice, whose documents are not there.
+"""
 
 import copy
 import gzip
@@ -36,7 +39,8 @@ def release(tmp_path):
     (folder / "MMQA_texts.jsonl").unlink()
     (folder / "final_dataset_images").mkdir()
     for n, (name, kind) in enumerate(FORMATS.items()):
-        Image.new("P" if kind == "GIF" else "RGB", (8 + n, 8), 40 * n).save(folder / "final_dataset_images" / name, kind)
+        Image.new("P" if kind == "GIF" else "RGB", (8 + n, 8), 40 * n).save(folder / "final_dataset_images" / name,
+                                                                            kind)
     return folder
 
 
@@ -50,7 +54,8 @@ def ingest(folder):
 
 def gold_of(sink, name):
     """Gold of a question as {item's own id: (coverage, fragments)}."""
-    rows, unlocated = map_annotations([a for a in sink.annotations if a.question_id == f"multimodalqa/{name}"], sink.items, 30.0)
+    rows, unlocated = map_annotations([a for a in sink.annotations if a.question_id == f"multimodalqa/{name}"],
+                                      sink.items, 30.0)
     assert not unlocated and {r["group"] for r in rows} <= {0}
     return {r["item_id"].split("/", 1)[1]: (r["coverage"], r["fragments"]) for r in rows}
 
@@ -70,9 +75,12 @@ def test_a_whole_release_is_mapped(release):
     assert dict(sink.counts) == {"read": 21, "mapped": 18, "fallback": 3}
     assert [i.modality for i in sink.items.values()] == ["text"] * 3 + ["table"] * 2 + ["image"] * 5
     assert gold_of(sink, "text") == {"text/t1": ("located", [1])}
-    assert gold_of(sink, "cell") == {"table/a1": ("located", [1])}  # the header is not counted; the repeated context is one
-    assert gold_of(sink, "hop") == {"table/a1": ("located", [1]), "text/t1": ("located", [0])}  # the row of the intermediate answer
-    assert gold_of(sink, "image") == {f"image/i{n}": ("whole", [0]) for n in (1, 2, 3, 4)}  # i1 and i4 are outside the question's pool
+    # the header is not counted; the repeated context is one
+    assert gold_of(sink, "cell") == {"table/a1": ("located", [1])}
+    # the row of the intermediate answer
+    assert gold_of(sink, "hop") == {"table/a1": ("located", [1]), "text/t1": ("located", [0])}
+    # i1 and i4 are outside the question's pool
+    assert gold_of(sink, "image") == {f"image/i{n}": ("whole", [0]) for n in (1, 2, 3, 4)}
     assert gold_of(sink, "number") == {"table/b1": ("located", [0])}
     assert sink.questions["multimodalqa/number"].answers == ("31",)
 
@@ -90,7 +98,8 @@ def test_items_hold_what_the_release_says(release):
 def test_answers_of_several_parts_are_one_answer(release):
     sink = ingest(release)
     several = sink.questions["multimodalqa/list"]
-    assert several.answers == ("Sand", "Low Tide") and dict(several.details) == {"list": "true", "modalities": "table"}  # modalities repeat
+    # modalities repeat
+    assert several.answers == ("Sand", "Low Tide") and dict(several.details) == {"list": "true", "modalities": "table"}
     assert gold_of(sink, "list") == {"table/a1": ("located", [0, 2])}
     assert "list" not in dict(sink.questions["multimodalqa/text"].details)
 
@@ -108,15 +117,21 @@ def test_offsets_are_characters_else_bytes_else_words(release):
 
 def test_texts_without_a_place_are_gold_whole(release):
     sink = ingest(release)
-    assert gold_of(sink, "yesno") == {"text/t2": ("whole", [0, 1, 2])} and sink.questions["multimodalqa/yesno"].answers == ("yes",)
+    assert gold_of(sink, "yesno") == {"text/t2": ("whole", [0, 1, 2])} and sink.questions[
+        "multimodalqa/yesno"
+    ].answers == ("yes",)
     assert gold_of(sink, "first-hop") == {"text/t1": ("whole", [0, 1, 2]), "text/t3": ("located", [1])}
-    assert gold_of(sink, "parts") == {"text/t2": ("located", [2]), "image/i5": ("whole", [0])}  # part instead of doc_part
+    # part instead of doc_part
+    assert gold_of(sink, "parts") == {"text/t2": ("located", [2]), "image/i5": ("whole", [0])}
     assert sink.fallbacks["no place named in a supporting text: gold whole"] == 2
 
 
 def test_a_blind_test_question_has_no_gold(release):
     sink = ingest(release)
-    assert sink.questions["multimodalqa/blind"].split == "blind test" and sink.questions["multimodalqa/blind"].answers == ()
+    assert (
+        sink.questions["multimodalqa/blind"].split == "blind test"
+        and sink.questions["multimodalqa/blind"].answers == ()
+    )
     assert sink.fallbacks["blind test: no answer and no evidence"] == 1
 
 
@@ -159,12 +174,15 @@ def first(record):
 
 
 @pytest.mark.parametrize(("name", "change", "kind", "words"), [
-    ("cell", lambda r: first(r).update(table_indices=[[9, 0], [1, 1]]), "fallback", "table indices outside their table: left out"),
-    ("number", lambda r: first(r).update(table_indices=[[-1, 0]]), "fallback", "table indices outside their table: gold whole"),
+    ("cell", lambda r: first(r).update(table_indices=[[9, 0], [1, 1]]), "fallback",
+     "table indices outside their table: left out"),
+    ("number", lambda r: first(r).update(table_indices=[[-1, 0]]), "fallback",
+     "table indices outside their table: gold whole"),
     ("number", lambda r: first(r).update(table_indices=[]), "fallback", "no cell named in a supporting table"),
     ("text", lambda r: first(r)["text_instances"][0].update(start_byte=3), "fallback", "found elsewhere in the text"),
     ("text", lambda r: first(r)["text_instances"][0].update(text="Bergen"), "fallback", "not in the text"),
-    ("text", lambda r: first(r)["text_instances"][0].update(part="title"), "fallback", "no place named in a supporting text"),
+    ("text", lambda r: first(r)["text_instances"][0].update(part="title"), "fallback",
+     "no place named in a supporting text"),
     ("text", lambda r: r.update(answers=[]), "fallback", "no answer given"),
     ("text", lambda r: r.update(supporting_context=[], answers=["Ålesund"]), "fallback", "no evidence named"),
     ("number", lambda r: first(r).update(answer=31), "mapped", ""),
@@ -175,11 +193,15 @@ def first(record):
     ("text", lambda r: r.update(question=" "), "quarantined", "question is empty"),
     ("text", lambda r: r.update(answers={"answer": "x"}), "quarantined", "answers must be a list"),
     ("text", lambda r: first(r).update(answer=True), "quarantined", "answer must be a string"),
-    ("text", lambda r: first(r)["text_instances"][0].update(start_byte="24"), "quarantined", "start_byte must be a whole number"),
+    ("text", lambda r: first(r)["text_instances"][0].update(start_byte="24"), "quarantined",
+     "start_byte must be a whole number"),
     ("cell", lambda r: first(r).update(table_indices=[[1.5, 0]]), "quarantined", "table_indices hold [row, column]"),
-    ("text", lambda r: r["supporting_context"][0].update(doc_part="audio"), "quarantined", "a text, a table or an image"),
-    ("text", lambda r: r["supporting_context"].append({"doc_id": "gone", "doc_part": "text"}), "waiting", "supporting text 'gone' is not in MMQA_texts.jsonl.gz"),
-    ("text", lambda r: r["supporting_context"].append({"doc_id": "i9", "doc_part": "image"}), "waiting", "supporting image 'i9' is not in MMQA_images.jsonl"),
+    ("text", lambda r: r["supporting_context"][0].update(doc_part="audio"), "quarantined",
+     "a text, a table or an image"),
+    ("text", lambda r: r["supporting_context"].append({"doc_id": "gone", "doc_part": "text"}), "waiting",
+     "supporting text 'gone' is not in MMQA_texts.jsonl.gz"),
+    ("text", lambda r: r["supporting_context"].append({"doc_id": "i9", "doc_part": "image"}), "waiting",
+     "supporting image 'i9' is not in MMQA_images.jsonl"),
 ])
 def test_odd_questions(release, name, change, kind, words):
     before = ingest(release).counts
@@ -192,7 +214,8 @@ def test_odd_questions(release, name, change, kind, words):
 
 
 def test_cells_outside_the_supporting_context_are_gold_too(release):
-    sink = ingest(changed(release, "list", lambda r: r.update(supporting_context=[{"doc_id": "i2", "doc_part": "image"}])))
+    sink = ingest(changed(release, "list", lambda r: r.update(supporting_context=[{"doc_id": "i2",
+                                                                                   "doc_part": "image"}])))
     assert gold_of(sink, "list") == {"image/i2": ("whole", [0]), "table/a1": ("located", [0, 2])}
 
 
@@ -239,7 +262,8 @@ def mutate(value, draw):
         path.append((spot, key))
         spot = spot[key]
     holder, key = path[-1]
-    new = draw.choice([None, "", "x", -1, 7, 1e308, float("nan"), True, [], {}, [[]], "\ud800", "a\x00b", [1, 2], {"doc_id": 1}, 10**30])
+    new = draw.choice([None, "", "x", -1, 7, 1e308, float("nan"), True, [], {}, [[]], "\ud800", "a\x00b", [1, 2],
+                       {"doc_id": 1}, 10**30])
     if draw.random() < 0.2:
         del holder[key]
     else:
@@ -267,14 +291,18 @@ def test_real_slice(real_data):
     asked = len(gzip.decompress(next(folder.rglob("MMQA_dev.jsonl.gz")).read_bytes()).splitlines())
     assert sink.read_from["MMQA_dev.jsonl.gz"] == asked and not sink.counts["quarantined"]
     assert len(questions) + len(sink.questions) == asked
-    for a in sink.annotations:  # the one table of the slice: one of its gold rows holds the answer, the others the intermediate answers
+    # the one table of the slice: one of its gold rows holds the answer, the others the intermediate answers
+    for a in sink.annotations:
         cells = [cell for lo, _ in a.spans for cell in sink.items[a.item_id].rows[int(lo)]]
         assert a.unit == "rows" and sink.questions[a.question_id].answers[0] in cells
 
 
 @pytest.mark.real
 def test_real_questions_with_all_their_documents(real_data, tmp_path):
-    """The slice's own questions over made-up documents with the published ids: each is mapped, each gold is where it was put."""
+    """The slice's own questions over made-up documents with the published ids.
+
+    Each is mapped, each gold is where it was put.
+    """
     folder = tmp_path / "multimodalqa"
     (folder / "final_dataset_images").mkdir(parents=True)
     with gzip.open(next((real_data / "multimodalqa").rglob("MMQA_dev.jsonl.gz")), "rt", encoding="utf-8") as f:
@@ -301,7 +329,9 @@ def test_real_questions_with_all_their_documents(real_data, tmp_path):
     for ident, cells in tables.items():
         width, height = (1 + max([0, *(c[k] for c in cells)]) for k in (1, 0))
         made = [[{"text": cells.get((r, c), "-"), "links": []} for c in range(width)] for r in range(height)]
-        rows["tables"].append({"title": "T", "url": "", "id": ident, "table": {"table_rows": made, "table_name": "", "header": [{"column_name": "h"}] * width}})
+        rows["tables"].append({"title": "T", "url": "", "id": ident,
+                               "table": {"table_rows": made, "table_name": "",
+                                         "header": [{"column_name": "h"}] * width}})
     for ident in images:
         Image.new("L", (4, 4)).save(folder / "final_dataset_images" / f"{ident}.png")
         rows["images"].append({"title": "T", "url": "", "id": ident, "path": f"{ident}.png"})

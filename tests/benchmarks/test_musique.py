@@ -23,7 +23,8 @@ def record_of(tmp_path, **change):
 def test_supporting_paragraphs_are_gold_and_located(tmp_path):
     sink = record_of(tmp_path)
     assert dict(sink.counts) == {"read": 1, "mapped": 1} and coverage(sink) == {"located": 1, "whole": 0, "none": 0}
-    texts = ["Quay Song is a tune by Olga Brandt. It is often called ``the harbour hymn''.", "Olga Brandt lived in Lund. She played the viola."]
+    texts = ["Quay Song is a tune by Olga Brandt. It is often called ``the harbour hymn''.",
+             "Olga Brandt lived in Lund. She played the viola."]
     assert gold_of(sink, "2hop__11_12") == [(0, "Quay Song", [texts[0]]), (0, "Olga Brandt", [texts[1]])]
     question = sink.questions["musique/2hop__11_12"]
     assert question.answers == ("Lund", "Lund, Scania") and question.type == "2hop" and question.split == "dev"
@@ -36,14 +37,22 @@ def test_paragraphs_of_one_title_are_told_apart(tmp_path):
     # the mark of the second paragraph moves the gold to it, though title and order of the first match
     paragraphs = read_lines(copy_of(tmp_path / "x", "musique") / ANS)[0]["paragraphs"]
     paragraphs[0]["is_supporting"], paragraphs[1]["is_supporting"] = False, True
-    assert gold_of(record_of(tmp_path / "y", paragraphs=paragraphs[::-1]), "2hop__11_12")[1] == (0, "Quay Song", ["Quay Song is also the name of a ship."])
+    assert gold_of(record_of(tmp_path / "y", paragraphs=paragraphs[::-1]), "2hop__11_12")[1] == (
+        0,
+        "Quay Song",
+        ["Quay Song is also the name of a ship."],
+    )
 
 
 def test_the_full_sets_twins_and_the_blind_test_set(tmp_path):
     sink = ingest("musique", copy_of(tmp_path, "musique"))
     assert dict(sink.counts) == {"read": 4, "mapped": 1, "fallback": 3}
     twin = sink.questions["musique/2hop__11_12/unanswerable"]
-    assert twin.answers == () and twin.type == "2hop unanswerable" and [g[1] for g in gold_of(sink, "2hop__11_12/unanswerable")] == ["Quay Song"]
+    assert (
+        twin.answers == ()
+        and twin.type == "2hop unanswerable"
+        and [g[1] for g in gold_of(sink, "2hop__11_12/unanswerable")] == ["Quay Song"]
+    )
     assert "same question as in musique_ans_v1.0_dev.jsonl: its paragraphs are added" in sink.fallbacks
     blind = sink.questions["musique/3hop1__21_22_23"]
     assert blind.answers == () and blind.split == "blind test" and gold_of(sink, "3hop1__21_22_23") == []
@@ -58,16 +67,23 @@ def test_the_full_set_alone(tmp_path):
 
 
 def test_a_mirror_without_marks_uses_the_decomposition(tmp_path):
-    paragraphs = [{k: v for k, v in p.items() if k != "is_supporting"} for p in read_lines(copy_of(tmp_path, "musique") / ANS)[0]["paragraphs"]]
-    assert [g[1] for g in gold_of(record_of(tmp_path / "x", paragraphs=paragraphs), "2hop__11_12")] == ["Quay Song", "Olga Brandt"]
+    paragraphs = [{k: v for k, v in p.items() if k != "is_supporting"}
+                  for p in read_lines(copy_of(tmp_path, "musique") / ANS)[0]["paragraphs"]]
+    assert [g[1] for g in gold_of(record_of(tmp_path / "x", paragraphs=paragraphs), "2hop__11_12")] == ["Quay Song",
+                                                                                                        "Olga Brandt"]
 
 
 @pytest.mark.parametrize(("change", "kind", "words"), [
-    ({"question_decomposition": [{"question": "x", "paragraph_support_idx": 9}], "paragraphs": [{"idx": 0, "title": "T", "paragraph_text": "A."}]}, "waiting", "paragraph 9 is not there"),
-    ({"paragraphs": [{"idx": 0, "title": "T", "paragraph_text": " ", "is_supporting": True}, {"idx": 1, "title": "T", "paragraph_text": "A."}]}, "waiting", "paragraph 0 is not there or has no text"),
-    ({"paragraphs": [{"idx": 0, "title": "T", "paragraph_text": "A."}, {"idx": 0, "title": "T", "paragraph_text": "B."}]}, "quarantined", "two paragraphs have idx 0"),
+    ({"question_decomposition": [{"question": "x", "paragraph_support_idx": 9}],
+      "paragraphs": [{"idx": 0, "title": "T", "paragraph_text": "A."}]}, "waiting", "paragraph 9 is not there"),
+    ({"paragraphs": [{"idx": 0, "title": "T", "paragraph_text": " ", "is_supporting": True},
+                     {"idx": 1, "title": "T", "paragraph_text": "A."}]}, "waiting",
+     "paragraph 0 is not there or has no text"),
+    ({"paragraphs": [{"idx": 0, "title": "T", "paragraph_text": "A."},
+                     {"idx": 0, "title": "T", "paragraph_text": "B."}]}, "quarantined", "two paragraphs have idx 0"),
     ({"paragraphs": [{"idx": "0", "title": "T", "paragraph_text": "A."}]}, "quarantined", "must be a whole number"),
-    ({"paragraphs": [{"idx": 0, "title": "T", "paragraph_text": "A.", "is_supporting": "yes"}]}, "quarantined", "must be true or false"),
+    ({"paragraphs": [{"idx": 0, "title": "T", "paragraph_text": "A.", "is_supporting": "yes"}]}, "quarantined",
+     "must be true or false"),
     ({"paragraphs": []}, "quarantined", "no paragraph"),
     ({"answer_aliases": "Scania"}, "mapped", ""),
     ({"answer": 7}, "quarantined", "answer must be a list"),
@@ -105,7 +121,8 @@ def test_no_release_file(tmp_path):
 @pytest.mark.real
 def test_real_slice(real_data):
     sink = ingest("musique", real_data / "musique")
-    official = [json.loads(line) for f in sorted((real_data / "musique").rglob("*.jsonl")) for line in f.read_text("utf-8").splitlines()]
+    official = [json.loads(line) for f in sorted((real_data / "musique").rglob("*.jsonl"))
+                for line in f.read_text("utf-8").splitlines()]
     assert coverage(sink)["located"] >= 0.98 * len(official) > 0
     twice = [r for r in official if len({p["title"] for p in r["paragraphs"]}) < len(r["paragraphs"])]
     assert len(twice) > len(official) / 5

@@ -1,4 +1,7 @@
-"""Text benchmarks' records with values of the wrong kind anywhere in them: one fate each, sound output, and no error but DataError."""
+"""Text benchmarks' records with values of the wrong kind anywhere in them.
+
+One fate each, sound output, and no error but DataError.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,10 @@ from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
 from tests.benchmarks.ingested import copy_of, ingest
 
-ODD = [None, "", "x", -1, 0, 10**12, 1.5, True, False, [], {}, [[]], {"a": 1}, "\x00", "\ud800", float("nan"), " ", [None], "yes", [1, 2]]
-ADAPTERS = {"hotpotqa": "hotpotqa_fullwiki", "two_wiki": "two_wiki", "musique": "musique", "natural_questions": "natural_questions"}
+ODD = [None, "", "x", -1, 0, 10**12, 1.5, True, False, [], {}, [[]], {"a": 1}, "\x00", "\ud800", float("nan"), " ",
+       [None], "yes", [1, 2]]
+ADAPTERS = {"hotpotqa": "hotpotqa_fullwiki", "two_wiki": "two_wiki", "musique": "musique",
+            "natural_questions": "natural_questions"}
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -35,8 +35,11 @@ def ask(q, sink):
 
 
 def test_short_answers_of_a_page(sink):
-    assert gold_of(sink, "-11") == [(0, TITLE, ["9 May 1961"])]  # a negative id; the title out of a URL with &amp; and %28
-    assert gold_of(sink, "16") == [(0, TITLE, ["Old Port", "Mill"])] and sink.questions["natural_questions/16"].answers == ("Old Port", "Mill")
+    # a negative id; the title out of a URL with &amp; and %28
+    assert gold_of(sink, "-11") == [(0, TITLE, ["9 May 1961"])]
+    assert gold_of(sink, "16") == [(0, TITLE, ["Old Port", "Mill"])] and sink.questions[
+        "natural_questions/16"
+    ].answers == ("Old Port", "Mill")
     assert gold_of(sink, "20") == [(0, TITLE, ["in a table"])]
 
 
@@ -56,7 +59,9 @@ def test_tables_with_plain_rows_become_tables(sink):
     tables = [i for i in sink.items.values() if i.modality == "table"]
     assert [t.section for t in tables] == ["", "Cars"]
     assert tables[0].rows == (("Blue Tram", ""), ("Opened", "1911"), ("Closed", "1961"))
-    assert tables[1].header == ("Car", "Built", "Seats") and tables[1].rows == (("Swan", "1911", "40"), ("Swan", "1920", "52"), ("Heron", "unknown", ""))
+    assert tables[1].header == ("Car", "Built", "Seats") and tables[1].rows == (("Swan", "1911", "40"),
+                                                                                ("Swan", "1920", "52"),
+                                                                                ("Heron", "unknown", ""))
     assert gold_of(sink, "18") == [(0, TITLE, [1])]
     assert gold_of(sink, "19") == [(0, TITLE, ["whole"])]  # the answer names a column
     assert any(i.text == "A note\n\nin a table" for i in sink.items.values())  # a table in a table is a text
@@ -64,8 +69,12 @@ def test_tables_with_plain_rows_become_tables(sink):
 
 def test_text_drops_html_and_offsets_follow(sink):
     text = next(i.text for i in sink.items.values() if "line between" in i.text)
-    assert text == "The Blue Tram was a line between the old port and the mill . It opened in 1911 . Its last car ran on 9 May 1961 ."
-    assert next(i for i in sink.items.values() if i.section == "Stops").text == "Old Port\n\nCorn Market\n\nEast gate\n\nMill"
+    assert (
+        text
+        == "The Blue Tram was a line between the old port and the mill . It opened in 1911 . Its last car ran on 9 May 1961 ."
+    )
+    assert next(i for i in sink.items.values() if i.section
+                == "Stops").text == "Old Port\n\nCorn Market\n\nEast gate\n\nMill"
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -85,7 +94,11 @@ def test_both_page_forms_in_one_folder_are_one_question(tmp_path):
     full = copy_of(tmp_path, "natural_questions_full")
     (raw / "nq-dev-00.jsonl").write_bytes((full / "nq-dev-00.jsonl").read_bytes())
     sink = ingest("natural_questions", raw)
-    assert sink.counts["quarantined"] == 0 and sink.fallbacks[f"same question as in {SIMPLE}: its evidence is used"] == 3 and len(sink.questions) == 10
+    assert (
+        sink.counts["quarantined"] == 0
+        and sink.fallbacks[f"same question as in {SIMPLE}: its evidence is used"] == 3
+        and len(sink.questions) == 10
+    )
 
 
 def test_html_flags_outrank_looks():
@@ -95,28 +108,43 @@ def test_html_flags_outrank_looks():
 
 
 def test_oracle_passages(sink):
-    drove = ask("who drove the blue tram", sink)  # the page's annotators found nothing, so the oracle's evidence is used
-    assert drove == "15" and sink.questions["natural_questions/15"].type == "short answer" and f"same question as in {SIMPLE}, which has no evidence: this one's is used" in sink.fallbacks
-    assert gold_of(sink, drove) == [(0, "Blue Tram", ["Eva\xa0Lind", "Jan Moor"])]  # NBSP, double space, another order than the answers
+    # the page's annotators found nothing, so the oracle's evidence is used
+    drove = ask("who drove the blue tram", sink)
+    assert (
+        drove == "15"
+        and sink.questions["natural_questions/15"].type == "short answer"
+        and f"same question as in {SIMPLE}, which has no evidence: this one's is used" in sink.fallbacks
+    )
+    # NBSP, double space, another order than the answers
+    assert gold_of(sink, drove) == [(0, "Blue Tram", ["Eva\xa0Lind", "Jan Moor"])]
     assert sink.questions[f"natural_questions/{drove}"].answers == ("Jan Moor", "Eva Lind")
-    assert gold_of(sink, ask("what colour was the blue tram", sink)) == [(0, "Blue Tram", ["a light blue"])]  # by an accepted answer
-    assert gold_of(sink, ask("what did a ticket cost", sink)) == [(0, "Blue Tram", ["whole"])]  # no answer is in the passage
+    # by an accepted answer
+    assert gold_of(sink, ask("what colour was the blue tram", sink)) == [(0, "Blue Tram", ["a light blue"])]
+    # no answer is in the passage
+    assert gold_of(sink, ask("what did a ticket cost", sink)) == [(0, "Blue Tram", ["whole"])]
     assert gold_of(sink, ask("where was it built", sink)) == []  # no passage is marked
-    assert any(i.text.startswith("Cars were") and "  Nobody else was" in i.text for i in sink.items.values())  # spacing kept, cut mid-sentence
+    # spacing kept, cut mid-sentence
+    assert any(i.text.startswith("Cars were") and "  Nobody else was" in i.text for i in sink.items.values())
 
 
 def test_one_question_in_several_files_is_one_question(sink):
     assert dict(sink.counts) == {"read": 23, "mapped": 6, "fallback": 17}
     assert sink.questions["natural_questions/12"].answers == ("1911", "in 1911")  # NQ-open's further answer
-    assert not any(i.text.startswith("between the old port") for i in sink.items.values())  # the oracle's passage of that question
+    # the oracle's passage of that question
+    assert not any(i.text.startswith("between the old port") for i in sink.items.values())
     assert len({same(q.question) for q in sink.questions.values()}) == len(sink.questions) == 17
-    assert sink.questions[f"natural_questions/{ask('how long was the line', sink)}"].answers == ("9\xa0km", "nine kilometres")
+    assert sink.questions[f"natural_questions/{ask('how long was the line', sink)}"].answers == (
+        "9\xa0km",
+        "nine kilometres",
+    )
     assert coverage(sink) == {"located": 8, "whole": 4, "none": 5}
 
 
 @pytest.mark.parametrize(("url", "title"), [
-    ("https://en.wikipedia.org//w/index.php?title=Q&amp;A_(film)&amp;oldid=7", "Q"), ("https://en.wikipedia.org/w/index.php?oldid=7&amp;title=Blue_Tram", "Blue Tram"),
-    ("https://en.wikipedia.org/w/index.php?title=Q%26A_%28film%29&amp;oldid=7", "Q&A (film)"), ("https://en.wikipedia.org/wiki/Blue_Tram", "Blue Tram"), ("", "Heading")])
+    ("https://en.wikipedia.org//w/index.php?title=Q&amp;A_(film)&amp;oldid=7", "Q"),
+    ("https://en.wikipedia.org/w/index.php?oldid=7&amp;title=Blue_Tram", "Blue Tram"),
+    ("https://en.wikipedia.org/w/index.php?title=Q%26A_%28film%29&amp;oldid=7", "Q&A (film)"),
+    ("https://en.wikipedia.org/wiki/Blue_Tram", "Blue Tram"), ("", "Heading")])
 def test_titles_come_from_urls_with_entities(url, title):
     assert read_page({"document_url": url, "document_text": "<H1> Heading </H1> x"}).title == title
 
@@ -124,7 +152,8 @@ def test_titles_come_from_urls_with_entities(url, title):
 def test_a_hard_space_is_a_space(tmp_path):
     """In an answer as in a passage: NQ writes "9 km" in both ways."""
     raw = only(tmp_path, ORACLE)
-    record = {**read_lines(raw / ORACLE)[0], "answers": ["9\xa0km"], "nq_annotated_gold": {"short_answers": ["9\xa0km"]}}
+    record = {**read_lines(raw / ORACLE)[0], "answers": ["9\xa0km"],
+              "nq_annotated_gold": {"short_answers": ["9\xa0km"]}}
     record["ctxs"] = [{**record["ctxs"][0], "text": "The line was 9 km  long."}]
     write(raw / ORACLE, [record], lines=True)
     sink = ingest("natural_questions", raw)
@@ -147,10 +176,12 @@ def test_questions_alone(tmp_path):
 def test_several_documents_add_their_other_passages(tmp_path):
     raw = only(tmp_path, ORACLE)
     record = read_lines(raw / ORACLE)[1]
-    more = {**record, "ctxs": [{"id": "7", "title": "Red Tram", "text": "The red tram was slower.", "score": "1.0", "hasanswer": False, "isgold": False}, *record["ctxs"]]}
+    more = {**record, "ctxs": [{"id": "7", "title": "Red Tram", "text": "The red tram was slower.", "score": "1.0",
+                                "hasanswer": False, "isgold": False}, *record["ctxs"]]}
     write(raw / "qa_data" / "nq-open-10_total_documents_gold_at_1.jsonl", [more], lines=True)
     sink = ingest("natural_questions", raw)
-    assert sum(q.question == record["question"] for q in sink.questions.values()) == 1 and "Red Tram" in {i.title for i in sink.items.values()}
+    assert sum(q.question == record["question"]
+               for q in sink.questions.values()) == 1 and "Red Tram" in {i.title for i in sink.items.values()}
     (raw / ORACLE).unlink()
     alone = ingest("natural_questions", raw)
     assert gold_of(alone, ask(record["question"], alone)) == [(0, "Blue Tram", ["Eva\xa0Lind", "Jan Moor"])]
@@ -171,11 +202,13 @@ def annotation(long, shorts=(), vote="NONE"):
     ({"annotations": [annotation((5, 9000))]}, "quarantined", "no range within the page"),
     ({"annotations": [annotation((33, 33))]}, "quarantined", "no range within the page"),
     ({"annotations": [annotation(("33", 40))]}, "quarantined", "no range within the page"),
-    ({"annotations": [annotation((36, 66), [(60, 9000)]), annotation((36, 66), [(60, 62)])]}, "fallback", "an annotation outside the page left out"),
+    ({"annotations": [annotation((36, 66), [(60, 9000)]), annotation((36, 66), [(60, 62)])]}, "fallback",
+     "an annotation outside the page left out"),
     ({"annotations": [annotation((36, 66), [(0, 2)])]}, "fallback", "no passage or row holds the short answer"),
     ({"annotations": [annotation((4, 9), [(5, 7)])]}, "fallback", "made a passage of its own"),
     ({"annotations": []}, "fallback", "no annotations"),
-    ({"long_answer_candidates": [{"start_token": 1, "end_token": 9999, "top_level": True}]}, "fallback", "outside the page left out"),
+    ({"long_answer_candidates": [{"start_token": 1, "end_token": 9999, "top_level": True}]}, "fallback",
+     "outside the page left out"),
     ({"document_text": ""}, "quarantined", "document_text is empty"),
     ({"document_text": None}, "quarantined", "document_text must be a string"),
     ({"question_text": " "}, "quarantined", "question_text is empty"),
@@ -194,13 +227,16 @@ def test_annotators_disagree_on_yes_and_no(tmp_path):
 def test_a_table_that_claims_too_much_is_a_text(tmp_path):
     cells = '<Td_colspan="100"_rowspan="100"> x </Td> ' * 30
     text = f"<Table> <Tr> {cells}</Tr> <Tr> <Td> y </Td> </Tr> </Table>"
-    sink = page(tmp_path, document_text=text, annotations=[], long_answer_candidates=[{"start_token": 0, "end_token": len(text.split(" ")), "top_level": True}])
+    sink = page(tmp_path, document_text=text, annotations=[],
+                long_answer_candidates=[{"start_token": 0, "end_token": len(text.split(" ")), "top_level": True}])
     assert [i.modality for i in sink.items.values()] == ["text"]
 
 
 @pytest.mark.parametrize(("name", "split"), [
-    ("simplified-nq-train.jsonl.gz", "train"), ("nq-dev-00.jsonl.gz", "dev"), ("v1.0_sample_nq-dev-sample.jsonl.gz", "dev"), ("nq-open-oracle.jsonl.gz", "dev"),
-    ("NQ-open.efficientqa.test.1.1.jsonl", "test"), ("NQ-open.efficientqa.dev.1.1.no-annotations.jsonl", "dev"), ("simplified-nq-test.jsonl", "test")])
+    ("simplified-nq-train.jsonl.gz", "train"), ("nq-dev-00.jsonl.gz", "dev"),
+    ("v1.0_sample_nq-dev-sample.jsonl.gz", "dev"), ("nq-open-oracle.jsonl.gz", "dev"),
+    ("NQ-open.efficientqa.test.1.1.jsonl", "test"), ("NQ-open.efficientqa.dev.1.1.no-annotations.jsonl", "dev"),
+    ("simplified-nq-test.jsonl", "test")])
 def test_split_of_a_file(name, split):
     assert split_of(name) == split
 
@@ -217,7 +253,8 @@ def test_no_file_and_a_damaged_file(tmp_path):
 def test_real_slice(real_data):
     sink = ingest("natural_questions", real_data / "natural-questions")
     counts, found = sink.counts, coverage(sink)
-    assert counts["quarantined"] == counts["waiting"] == 0 and not [q for q in sink.quarantine if "duplicate" in q["reason"]]
+    assert counts["quarantined"] == counts["waiting"] == 0 and not [q for q in sink.quarantine
+                                                                    if "duplicate" in q["reason"]]
     with_evidence = len(sink.questions) - found["none"]
     assert found["located"] >= 0.98 * with_evidence > 300
     assert found["none"] == sink.fallbacks["no evidence in this file: question without gold"]
@@ -228,7 +265,8 @@ def test_real_slice(real_data):
     assert any("  " in t for t in texts) and any("\xa0" in a for q in sink.questions.values() for a in q.answers)
     said = {q.question: q.answers for q in sink.questions.values()}
     assert all(said[r["question"].strip()] == tuple(dict.fromkeys(r["answers"])) for r in lines)
-    wanted = {q.id: {same(s) for s in r["nq_annotated_gold"]["short_answers"]} for r in lines for q in sink.questions.values() if q.question == r["question"]}
+    wanted = {q.id: {same(s) for s in r["nq_annotated_gold"]["short_answers"]} for r in lines
+              for q in sink.questions.values() if q.question == r["question"]}
     for a in sink.annotations:
         if a.question_id in wanted:
             assert {same(sink.items[a.item_id].text[int(s):int(e)]) for s, e in a.spans} <= wanted[a.question_id]

@@ -1,4 +1,7 @@
-"""OTT-QA: answer nodes by coordinates and link, alternatives, wrong nodes, odd tables, the open-domain corpora, blind questions."""
+"""OTT-QA.
+
+Answer nodes by coordinates and link, alternatives, wrong nodes, odd tables, the open-domain corpora, blind questions.
+"""
 
 import json
 from pathlib import Path
@@ -11,9 +14,11 @@ from canopy.gold.fragments import map_annotations
 from canopy.ingest.sink import Sink
 
 TABLE = {"url": "u", "title": "Cup", "header": [["Club", []], ["", ["/wiki/X"]], ["Club", []]],
-         "data": [[["Ayr", ["/wiki/Ayr"]], ["1", []], ["", []]], [["City of Preston", ["/wiki/Preston", "/wiki/Preston"]], ["2", []]]],
+         "data": [[["Ayr", ["/wiki/Ayr"]], ["1", []], ["", []]],
+                  [["City of Preston", ["/wiki/Preston", "/wiki/Preston"]], ["2", []]]],
          "section_title": "", "section_text": "", "uid": "Cup_0"}
-PASSAGES = {"/wiki/Ayr": "Ayr is a town . It is old .", "/wiki/Preston": "Preston lies in Lancashire . Its club wears white .", "/wiki/ayr": "Another page ."}
+PASSAGES = {"/wiki/Ayr": "Ayr is a town . It is old .",
+            "/wiki/Preston": "Preston lies in Lancashire . Its club wears white .", "/wiki/ayr": "Another page ."}
 RECORD = {"question_id": "q1", "question": "What colour ?", "table_id": "Cup_0", "answer-text": "white",
           "answer-node": [["Preston", [1, 0], "/wiki/Preston", "passage"]]}
 
@@ -34,16 +39,20 @@ def ingest(tmp_path, records, table=TABLE, passages=PASSAGES, name="dev.traced.j
 def test_a_passage_node_is_a_sentence_and_the_row_that_links_to_it(tmp_path):
     sink = ingest(tmp_path, [RECORD])
     rows, _ = map_annotations(sink.annotations, sink.items, 30.0)
-    assert [(sink.items[r["item_id"]].modality, r["fragments"], r["group"]) for r in rows] == [("text", [1], 0), ("table", [1], 0)]
+    assert [(sink.items[r["item_id"]].modality, r["fragments"], r["group"]) for r in rows] == [("text", [1], 0),
+                                                                                               ("table", [1], 0)]
     table = sink.items["ott-qa/table/Cup_0"]
     assert table.header == ("Club", "", "Club") and table.rows[1] == ("City of Preston", "2", "")
-    assert sum(i.modality == "text" for i in sink.items.values()) == 3  # keys that differ only in case are different pages
+    # keys that differ only in case are different pages
+    assert sum(i.modality == "text" for i in sink.items.values()) == 3
 
 
 def test_nodes_are_alternatives_and_repeats_fold(tmp_path):
     nodes = [["Ayr", [0, 0], None, "table"], ["City of Preston", [1, 0], None, "table"], ["Ayr", [0, 0], None, "table"]]
-    sink = ingest(tmp_path, [{**RECORD, "answer-text": "AYR", "answer-node": nodes[:1] * 2}, {**RECORD, "question_id": "q2", "answer-text": "PRESTON", "answer-node": [nodes[1]]},
-                             {**RECORD, "question_id": "q3", "answer-text": "ayr", "answer-node": [["Ayr", [0, 0], None, "table"], RECORD["answer-node"][0]]}],
+    sink = ingest(tmp_path, [{**RECORD, "answer-text": "AYR", "answer-node": nodes[:1] * 2},
+                             {**RECORD, "question_id": "q2", "answer-text": "PRESTON", "answer-node": [nodes[1]]},
+                             {**RECORD, "question_id": "q3", "answer-text": "ayr",
+                              "answer-node": [["Ayr", [0, 0], None, "table"], RECORD["answer-node"][0]]}],
                   passages={**PASSAGES, "/wiki/Preston": "Preston played in Ayr ."})
     groups = {}
     for a in sink.annotations:
@@ -55,8 +64,13 @@ def test_nodes_are_alternatives_and_repeats_fold(tmp_path):
 
 def test_a_record_with_one_wrong_node_is_not_trusted(tmp_path):
     """Its table is not the one the nodes were traced on, and nothing tells which rows have moved."""
-    sink = ingest(tmp_path, [{**RECORD, "answer-text": "2", "answer-node": [["2", [1, 1], None, "table"], ["1", [0, 1], None, "table"]]}])
-    assert sink.quarantine[0]["reason"].startswith("1 of 2 answer nodes are wrong") and not sink.questions and len(sink.items) == 4
+    sink = ingest(tmp_path, [{**RECORD, "answer-text": "2", "answer-node": [["2", [1, 1], None, "table"],
+                                                                            ["1", [0, 1], None, "table"]]}])
+    assert (
+        sink.quarantine[0]["reason"].startswith("1 of 2 answer nodes are wrong")
+        and not sink.questions
+        and len(sink.items) == 4
+    )
 
 
 @pytest.mark.parametrize(("change", "kind", "words"), [
@@ -79,7 +93,8 @@ def test_a_record_with_one_wrong_node_is_not_trusted(tmp_path):
 ])
 def test_odd_records(tmp_path, change, kind, words):
     sink = ingest(tmp_path, [{**RECORD, **change}, {**RECORD, "question_id": "good"}])
-    told = {"fallback": list(sink.fallbacks), "waiting": [w["reason"] for w in sink.waiting], "quarantined": [q["reason"] for q in sink.quarantine]}[kind]
+    told = {"fallback": list(sink.fallbacks), "waiting": [w["reason"] for w in sink.waiting],
+            "quarantined": [q["reason"] for q in sink.quarantine]}[kind]
     assert sink.counts[kind] == 1 and words in told[0]
     assert "ott-qa/good" in sink.questions
 
@@ -89,7 +104,8 @@ def test_a_linked_passage_that_is_not_there_waits(tmp_path):
     assert sink.counts["waiting"] == 1 and "/wiki/Preston" in sink.waiting[0]["reason"]
 
 
-@pytest.mark.parametrize("table", [{**TABLE, "data": []}, {**TABLE, "data": [[["", []]]]}, {**TABLE, "data": "x"}, {"title": "no header"}, [1]])
+@pytest.mark.parametrize("table", [{**TABLE, "data": []}, {**TABLE, "data": [[["", []]]]}, {**TABLE, "data": "x"},
+                                   {"title": "no header"}, [1]])
 def test_a_broken_table_is_quarantined(tmp_path, table):
     sink = ingest(tmp_path, [RECORD], table=table)
     assert sink.counts["quarantined"] == 2 and not sink.items  # the question and the table file
@@ -115,7 +131,8 @@ def test_a_passage_that_cannot_be_used_is_quarantined(tmp_path, bad):
 
 def test_a_broken_passage_of_a_table_that_no_question_names_is_not_lost(tmp_path):
     sink = ingest(tmp_path, [{**RECORD, "table_id": "Other_0"}], passages={**PASSAGES, "/wiki/Ayr": 3})
-    assert sink.quarantine == [{"file": "Cup_0.json", "record": "/wiki/Ayr", "reason": "passage '/wiki/Ayr' must be a string, not int"}]
+    assert sink.quarantine == [{"file": "Cup_0.json", "record": "/wiki/Ayr",
+                                "reason": "passage '/wiki/Ayr' must be a string, not int"}]
 
 
 def test_a_cell_must_be_text_and_links(tmp_path):
@@ -146,29 +163,39 @@ def test_the_open_domain_corpora_join_the_traced_tables(tmp_path):
     sink = Sink("ott-qa", tmp_path)
     read(HAND_MADE, sink)
     tables = {i.id: i for i in sink.items.values() if i.modality == "table"}
-    assert set(tables) == {f"ott-qa/table/{t}" for t in ("Ferries_of_Lake_Orrin_0", "Bells_of_St._Wren’s_(the_eight),_d'or–5_2", "Mills_of_Orrin_1")}
-    assert tables["ott-qa/table/Ferries_of_Lake_Orrin_0"].source == "Ferries_of_Lake_Orrin_0.json"  # its own file, not the plain copy
+    assert set(tables) == {f"ott-qa/table/{t}" for t in ("Ferries_of_Lake_Orrin_0",
+                                                         "Bells_of_St._Wren’s_(the_eight),_d'or–5_2",
+                                                         "Mills_of_Orrin_1")}
+    # its own file, not the plain copy
+    assert tables["ott-qa/table/Ferries_of_Lake_Orrin_0"].source == "Ferries_of_Lake_Orrin_0.json"
     mills = tables["ott-qa/table/Mills_of_Orrin_1"]
     assert (mills.header, mills.rows[1], mills.section) == (("Mill", "Stones"), ("Low Mill", "6"), "Water mills")
     texts = [i.source for i in sink.items.values() if i.modality == "text"]
-    assert sorted(texts) == sorted(set(texts)) and "/wiki/Upper_Mill" in texts  # one item a page: the request file's words
-    assert {(q["file"], q["record"]) for q in sink.quarantine if q["file"].startswith("all_")} == {("all_plain_tables.json", "Empty_0"), ("all_passages.json", "/wiki/Broken")}
-    assert any("1 of its tables have a file of their own" in n for n in sink.notes) and any("2 of its passages are in a request file" in n for n in sink.notes)
+    # one item a page: the request file's words
+    assert sorted(texts) == sorted(set(texts)) and "/wiki/Upper_Mill" in texts
+    assert {(q["file"], q["record"]) for q in sink.quarantine
+            if q["file"].startswith("all_")} == {("all_plain_tables.json", "Empty_0"),
+                                                 ("all_passages.json", "/wiki/Broken")}
+    assert any("1 of its tables have a file of their own" in n
+               for n in sink.notes) and any("2 of its passages are in a request file" in n for n in sink.notes)
 
 
 def test_blind_questions_have_neither_answer_nor_gold(tmp_path):
     sink = Sink("ott-qa", tmp_path)
     read(HAND_MADE, sink)
     blind = sink.questions["ott-qa/t1"]
-    assert (blind.answers, blind.split) == ((), "blind test") and not any(a.question_id == blind.id for a in sink.annotations)
+    assert (blind.answers, blind.split) == ((), "blind test") and not any(a.question_id == blind.id
+                                                                          for a in sink.annotations)
     assert sink.fallbacks["names no table: question without gold"] == 1
 
 
 def test_a_table_of_the_corpus_alone_is_gold_by_row_but_has_no_links(tmp_path):
     (tmp_path / "dev.traced.json").write_text(json.dumps([
         {**RECORD, "answer-text": "6", "table_id": "Mills_of_Orrin_1", "answer-node": [["6", [1, 1], None, "table"]]},
-        {**RECORD, "question_id": "q2", "table_id": "Mills_of_Orrin_1", "answer-node": [["Low Mill", [1, 0], "/wiki/Low_Mill", "passage"]]}]))
-    (tmp_path / "all_plain_tables.json").write_text((HAND_MADE / "data" / "all_plain_tables.json").read_text("utf-8"), "utf-8")
+        {**RECORD, "question_id": "q2", "table_id": "Mills_of_Orrin_1",
+         "answer-node": [["Low Mill", [1, 0], "/wiki/Low_Mill", "passage"]]}]))
+    (tmp_path / "all_plain_tables.json").write_text((HAND_MADE / "data" / "all_plain_tables.json").read_text("utf-8"),
+                                                    "utf-8")
     sink = Sink("ott-qa", tmp_path)
     read(tmp_path, sink)
     assert [(a.item_id, a.spans) for a in sink.annotations] == [("ott-qa/table/Mills_of_Orrin_1", ((1.0, 2.0),))]
@@ -189,14 +216,16 @@ def test_real_slice_locates_gold(real_data, tmp_path):
     for a in sink.annotations:
         if a.unit == "chars":
             answer = "".join(sink.questions[a.question_id].answers[0].casefold().split())
-            assert all("".join(sink.items[a.item_id].text[int(s):int(e)].casefold().split()) == answer for s, e in a.spans)
+            assert all("".join(sink.items[a.item_id].text[int(s):int(e)].casefold().split()) == answer for s,
+                       e in a.spans)
 
 
 @pytest.mark.real
 def test_real_cases(real_data, tmp_path):
     sink = Sink("ott-qa", tmp_path)
     read(real_data / "ott-qa", sink)
-    official = {r["question_id"]: r for r in json.loads((real_data / "ott-qa/released_data/dev.traced.json").read_text("utf-8"))}
+    official = {r["question_id"]: r
+                for r in json.loads((real_data / "ott-qa/released_data/dev.traced.json").read_text("utf-8"))}
     if "f1bc2da163d49a81" in official:  # PRESTON in "City of Preston", exact duplicates among 68 nodes
         nodes = official["f1bc2da163d49a81"]["answer-node"]
         groups = {a.group for a in sink.annotations if a.question_id == "ott-qa/f1bc2da163d49a81"}

@@ -1,4 +1,7 @@
-"""Whatever a record of the table benchmarks holds: its fate is counted, nothing but DataError comes out, and what is kept can be used."""
+"""Whatever a record of the table benchmarks holds.
+
+Its fate is counted, nothing but DataError comes out, and what is kept can be used.
+"""
 
 import copy
 import json
@@ -16,7 +19,8 @@ from canopy.ingest.sink import Sink
 from canopy.items import write_annotations, write_items, write_questions
 
 DATA = Path(__file__).parents[1] / "data"
-JUNK = (None, True, 0, -1, 10**30, 1.5, float("nan"), "", " ", "x", "\x00", "\ud800", "é" * 300, [], [[]], [None], {}, {"": None}, {"a": [1, {"b": 2}]}, [["", []]], "[1, 2]", "1,452.4")
+JUNK = (None, True, 0, -1, 10**30, 1.5, float("nan"), "", " ", "x", "\x00", "\ud800", "é" * 300, [], [[]], [None], {},
+        {"": None}, {"a": [1, {"b": 2}]}, [["", []]], "[1, 2]", "1,452.4")
 
 
 def places(value, at=()):
@@ -56,9 +60,11 @@ def test_mutated_records(adapter, folder, seed, tmp_path):
     for path in sorted(raw.rglob("*.json*")):
         if draw.random() < 0.7:
             lines = path.suffix == ".jsonl"
-            value = [json.loads(x) for x in path.read_text("utf-8").splitlines()] if lines else json.loads(path.read_text("utf-8"))
+            value = [json.loads(x)
+                     for x in path.read_text("utf-8").splitlines()] if lines else json.loads(path.read_text("utf-8"))
             value = mutate(value, draw)
-            path.write_text("\n".join(map(json.dumps, value)) if lines and isinstance(value, list) else json.dumps(value))
+            path.write_text("\n".join(map(json.dumps, value)) if lines and isinstance(value, list)
+                            else json.dumps(value))
     sink = Sink(folder, tmp_path)
     with suppress(DataError):
         load_adapter(adapter).read(raw, sink)

@@ -1,4 +1,7 @@
-"""2WikiMultiHopQA: the official form by hand (no slice of it is at hand), the mirrors' form, aliases and the blind test set."""
+"""2WikiMultiHopQA.
+
+The official form by hand (no slice of it is at hand), the mirrors' form, aliases and the blind test set.
+"""
 
 import json
 
@@ -12,21 +15,30 @@ from tests.benchmarks.ingested import copy_of, coverage, gold_of, ingest, write
 def test_official_form(tmp_path):
     sink = ingest("two_wiki", copy_of(tmp_path, "two_wiki"))
     assert dict(sink.counts) == {"read": 5, "mapped": 3, "fallback": 2} and not sink.notes
-    assert {q.type for q in sink.questions.values()} == {"compositional", "comparison", "inference", "bridge_comparison"}
-    assert gold_of(sink, "w1") == [(0, "Stone Mill", ["Stone Mill is a film directed by Ida Holm."]), (0, "Ida Holm", ["She was born in Bergen."])]
+    assert {q.type for q in sink.questions.values()} == {"compositional", "comparison", "inference",
+                                                         "bridge_comparison"}
+    assert gold_of(sink, "w1") == [(0, "Stone Mill", ["Stone Mill is a film directed by Ida Holm."]),
+                                   (0, "Ida Holm", ["She was born in Bergen."])]
     assert coverage(sink) == {"located": 4, "whole": 0, "none": 1}
     # sentences come without the space between them
-    assert "directed by Ida Holm. It was released" in next(i.text for i in sink.items.values() if i.title == "Stone Mill")
+    assert "directed by Ida Holm. It was released" in next(i.text for i in sink.items.values() if i.title
+                                                           == "Stone Mill")
 
 
 def test_aliases_and_demonyms_are_accepted(tmp_path):
     raw = copy_of(tmp_path, "two_wiki")
     sink = ingest("two_wiki", raw)
     assert sink.questions["two_wiki/w1"].answers == ("Bergen", "Bjørgvin", "Bergenser")  # without the repeat
-    assert sink.questions["two_wiki/w2"].answers == ("Grey Lake",) and sink.questions["two_wiki/w3"].answers == ("Eva Holm",)
+    assert sink.questions["two_wiki/w2"].answers == ("Grey Lake",) and sink.questions["two_wiki/w3"].answers == (
+        "Eva Holm",
+    )
     (raw / "id_aliases.json").unlink()
     bare = ingest("two_wiki", raw)
-    assert bare.questions["two_wiki/w1"].answers == ("Bergen",) and "one name only" in bare.notes[0] and bare.annotations == sink.annotations
+    assert (
+        bare.questions["two_wiki/w1"].answers == ("Bergen",)
+        and "one name only" in bare.notes[0]
+        and bare.annotations == sink.annotations
+    )
 
 
 def test_broken_alias_lines_are_counted(tmp_path):
@@ -52,11 +64,16 @@ def test_mirror_form_gives_the_same(tmp_path, lines):
     for r in records:
         r["id"] = r.pop("_id")
         r["context"] = {"title": [t for t, _ in r["context"]], "content": [s for _, s in r["context"]]}
-        r["supporting_facts"] = {"title": [t for t, _ in r["supporting_facts"]], "sent_id": [n for _, n in r["supporting_facts"]]}
+        r["supporting_facts"] = {"title": [t for t, _ in r["supporting_facts"]],
+                                 "sent_id": [n for _, n in r["supporting_facts"]]}
         r["evidences"] = {k: [e[n] for e in r["evidences"]] for n, k in enumerate(("fact", "relation", "entity"))}
     write(raw / ("validation.jsonl" if lines else "validation.json"), records, lines=lines)
     mirror = ingest("two_wiki", raw)
-    assert mirror.questions == official.questions and mirror.items == official.items and mirror.annotations == official.annotations
+    assert (
+        mirror.questions == official.questions
+        and mirror.items == official.items
+        and mirror.annotations == official.annotations
+    )
 
 
 @pytest.mark.parametrize("name", ["two_wiki", "2wikimultihopqa", "2wiki", "2WikiMultiHopQA", "2WikiMultihop"])

@@ -1,4 +1,7 @@
-"""UniversalRAG's queries: gold documents by path, alternatives, questions that need none, and the real slice without documents."""
+"""UniversalRAG's queries.
+
+Gold documents by path, alternatives, questions that need none, and the real slice without documents.
+"""
 
 import copy
 import json
@@ -45,17 +48,22 @@ def edit(folder, name, **change):
 
 
 def gold_of(sink, name):
-    return [(a.item_id.removeprefix("universalrag/"), a.unit, a.group) for a in sink.annotations if a.question_id == f"universalrag/{name}"]
+    return [(a.item_id.removeprefix("universalrag/"), a.unit, a.group) for a in sink.annotations if a.question_id
+            == f"universalrag/{name}"]
 
 
 def test_all_seven_files_are_read(release):
     sink = ingest(release)
     assert dict(sink.counts) == {"read": 9, "mapped": 5, "fallback": 3, "waiting": 1}  # an image and a video
-    assert gold_of(sink, "hotpotqa_1") == [("hotpotqa/text/1.txt", "item", 0), ("hotpotqa/text/2.txt", "item", 0)]  # evidence together
-    assert gold_of(sink, "nq_0") == [("natural_questions/text/5.txt", "item", 0)]  # the repeat is one, the other is not there
+    # evidence together
+    assert gold_of(sink, "hotpotqa_1") == [("hotpotqa/text/1.txt", "item", 0), ("hotpotqa/text/2.txt", "item", 0)]
+    # the repeat is one, the other is not there
+    assert gold_of(sink, "nq_0") == [("natural_questions/text/5.txt", "item", 0)]
     assert gold_of(sink, "webqa_d5") == [("WebQA/images/30.jpg", "item", 0)]
-    assert gold_of(sink, "videorag_wikihow_290") == gold_of(sink, "videorag_synth_K_0") == [("videorag/videos/K1.mp4", "item", 0)]
-    assert sink.waiting == [{"file": "squad.json", "record": "squad2", "reason": "text 'dataset/squad/text/9.txt' is not there"}]
+    assert gold_of(sink, "videorag_wikihow_290") == gold_of(sink, "videorag_synth_K_0") == [("videorag/videos/K1.mp4",
+                                                                                             "item", 0)]
+    assert sink.waiting == [{"file": "squad.json", "record": "squad2",
+                             "reason": "text 'dataset/squad/text/9.txt' is not there"}]
     assert sink.items["universalrag/natural_questions/text/5.txt"].text == "Ålesund is a town in Norway."
     assert sink.items["universalrag/videorag/videos/K1.mp4"].duration == 35.0
     assert sink.questions["universalrag/nq_0"].answers == ("in Norway", "Norway")
@@ -64,7 +72,8 @@ def test_all_seven_files_are_read(release):
 
 def test_a_question_that_needs_no_document(release):
     question = ingest(release).questions["universalrag/mmlu_1"]
-    assert question.answers == ("D",) and question.details == (("A", "Power"), ("B", "Publicity"), ("C", "Profit"), ("D", "Habit"), ("retrieval", "no"))
+    assert question.answers == ("D",) and question.details == (("A", "Power"), ("B", "Publicity"), ("C", "Profit"),
+                                                               ("D", "Habit"), ("retrieval", "no"))
     assert gold_of(ingest(release), "mmlu_1") == []
 
 
@@ -81,7 +90,8 @@ def test_other_query_files_are_named(release):
 
 
 @pytest.mark.parametrize(("name", "change", "kind", "words"), [
-    ("hotpotqa", {"gt_texts": ["dataset/hotpotqa/text/1.txt", "dataset/hotpotqa/text/3.txt"]}, "waiting", "text/3.txt' is not there"),
+    ("hotpotqa", {"gt_texts": ["dataset/hotpotqa/text/1.txt", "dataset/hotpotqa/text/3.txt"]}, "waiting",
+     "text/3.txt' is not there"),
     ("hotpotqa", {"gt_texts": ["../../etc/passwd"]}, "quarantined", "outside the data folder"),
     ("hotpotqa", {"gt_texts": ["/etc/passwd"]}, "quarantined", "outside the data folder"),
     ("hotpotqa", {"gt_texts": []}, "quarantined", "names no gold document"),
@@ -118,7 +128,8 @@ def test_missing_files_are_named(tmp_path):
 
 
 def test_mutated_records_never_get_past_the_counts(release):
-    draw, odd = random.Random(2), [None, "", "x", -1, 1e308, float("nan"), True, [], {}, [[]], ["."], ["/"], [""], [1], "\ud800", "a\x00", ["x" * 5000]]
+    draw, odd = random.Random(2), [None, "", "x", -1, 1e308, float("nan"), True, [], {}, [[]], ["."], ["/"], [""], [1],
+                                   "\ud800", "a\x00", ["x" * 5000]]
     for name in SETS:
         path = release / "dataset" / "query" / f"{name}.json"
         rows = json.loads(path.read_text("utf-8"))
@@ -136,7 +147,10 @@ def test_real_slice(real_data):
     sink = ingest(real_data / "universalrag")
     asked = {n: len(json.loads(next((real_data / "universalrag").rglob(f"{n}.json")).read_text("utf-8"))) for n in SETS}
     assert {f.removesuffix(".json"): n for f, n in sink.read_from.items()} == asked
-    assert sink.counts["fallback"] == asked["mmlu"] == len(sink.questions) and sink.counts["waiting"] == sum(asked.values()) - asked["mmlu"]
+    assert (
+        sink.counts["fallback"] == asked["mmlu"] == len(sink.questions)
+        and sink.counts["waiting"] == sum(asked.values()) - asked["mmlu"]
+    )
     assert all(len(q.details) == 5 and q.answers[0] in dict(q.details) for q in sink.questions.values())
 
 

@@ -113,7 +113,8 @@ def test_a_benchmark_is_one_file(workspace: Path) -> None:
 
 
 def test_a_declaration_comes_back_and_an_older_output_says_what_to_do(tmp_path: Path) -> None:
-    declared = Benchmark("T", metric="options", evidence_cap="video", expected=(Expected("videos", 3, "the paper", "videos"),))
+    declared = Benchmark("T", metric="options", evidence_cap="video",
+                         expected=(Expected("videos", 3, "the paper", "videos"),))
     write_declaration(tmp_path, declared)
     assert read_declaration(tmp_path) == declared
     (tmp_path / "benchmark.json").write_text("[]")

@@ -23,7 +23,11 @@ def literal(count, gold, branching):
         touching = [c for c in kids if inside(c) & gold]
         others = [c for c in kids if not inside(c) & gold]
         full = inside(v) <= gold
-        out[v] = {(v, c) for c in kids} if full else {(g, v) for g in touching} | {(v, o) for o in others} | {(g, o) for g in touching for o in others}
+        out[v] = (
+            {(v, c) for c in kids}
+            if full
+            else {(g, v) for g in touching} | {(v, o) for o in others} | {(g, o) for g in touching for o in others}
+        )
     return out
 
 
@@ -38,4 +42,5 @@ def test_unlocated_gold_gives_no_instance():
     row = {"question_id": "q", "item_id": "i", "group": 0, "fragments": [0, 1], "count": 4, "modality": "text"}
     assert build_instances([{**row, "coverage": "whole"}], {"q": "train"}, 2) == []
     made = build_instances([{**row, "coverage": "located"}], {"q": "train"}, 2)
-    assert [(x["lo"], x["hi"], x["fully_gold"], x["split"]) for x in made] == [(0, 4, False, "train"), (0, 2, True, "train")]
+    assert [(x["lo"], x["hi"], x["fully_gold"], x["split"]) for x in made] == [(0, 4, False, "train"),
+                                                                               (0, 2, True, "train")]

@@ -11,9 +11,12 @@ from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.pseudo import describe, locate_answers
 from canopy.items import Annotation, Cue, Item, Question, write_table
 
-TEXT = Item("x/t", "x", "text", title="Ilmen", text="The harbour of Ilmen was dredged in 1911. It cost 1,452 crowns. The Red Pier stands there.")
-TABLE = Item("x/b", "x", "table", header=("Port", "Depth"), rows=(("Ilmen", "9 metres"), ("Orlo", "7 metres"), ("Red pier", "")))
-VIDEO = Item("x/v", "x", "video", duration=60.0, cues=(Cue(0, 4, "They sail to the"), Cue(4, 9, "Amber Coast at dawn"), Cue(50, 70, "and home")),
+TEXT = Item("x/t", "x", "text", title="Ilmen",
+            text="The harbour of Ilmen was dredged in 1911. It cost 1,452 crowns. The Red Pier stands there.")
+TABLE = Item("x/b", "x", "table", header=("Port", "Depth"), rows=(("Ilmen", "9 metres"), ("Orlo", "7 metres"),
+                                                                  ("Red pier", "")))
+VIDEO = Item("x/v", "x", "video", duration=60.0, cues=(Cue(0, 4, "They sail to the"), Cue(4, 9, "Amber Coast at dawn"),
+                                                       Cue(50, 70, "and home")),
              screen=(Cue(20, 30, "Ferry timetable"),))
 IMAGE = Item("x/i", "x", "image", caption="A lighthouse", words="NO ENTRY beyond this point")
 ITEMS = [TEXT, TABLE, VIDEO, IMAGE]
@@ -46,7 +49,8 @@ def test_as_written_wins_and_else_case_and_punctuation_do_not_count():
     assert located(ask("a lighthouse"))[0] == [("x/i", "item", (), 0)]
 
 
-@pytest.mark.parametrize(("answer", "found"), [("1452", False), ("1 452", True), ("1,452", True), ("1.452", False), ("452", False), ("191", False), ("harb", False),
+@pytest.mark.parametrize(("answer", "found"), [("1452", False), ("1 452", True), ("1,452", True), ("1.452", False),
+                                               ("452", False), ("191", False), ("harb", False),
                                                ("of Ilmen was", True), ("dredged cost", False)])
 def test_whole_words_and_whole_numbers(answer, found):
     assert bool(located(ask(answer), items=[TEXT])[0]) is found
@@ -64,12 +68,15 @@ def test_items_that_share_little_with_the_question_are_left_out():
     right = Item("x/r", "x", "text", text="The old ferry to Orlo sank in 1911.")
     wrong = Item("x/w", "x", "text", text="Bread was dear in 1911.")
     other = [Item(f"x/{n}", "x", "text", text="Bread and ferry and old tales.") for n in range(3)]
-    assert [f[0] for f in located(ask("1911", question="When did the ferry to Orlo sink?"), items=[wrong, right, *other])[0]] == ["x/r"]
+    assert [f[0] for f in located(ask("1911", question="When did the ferry to Orlo sink?"),
+                                  items=[wrong, right, *other])[0]] == ["x/r"]
 
 
 def test_aliases_are_alternatives_and_parts_of_one_answer_are_not():
     assert [f[0] for f in located(ask("1911", "no entry"))[0]] == ["x/t"]  # as written, before the image's other case
-    assert [(f[0], f[2]) for f in located(ask("Ilmen", "Orlo", details=(("answer_type", "multi-span"),)))[0]] == [("x/b", ((0, 1), (1, 2)))]
+    assert [(f[0], f[2]) for f in located(ask("Ilmen", "Orlo",
+                                              details=(("answer_type",
+                                                        "multi-span"),)))[0]] == [("x/b", ((0, 1), (1, 2)))]
     assert located(ask("Ilmen", "Atlantis", details=(("answer_type", "multi-span"),)))[1] == {"absent": 1}
 
 
@@ -82,22 +89,27 @@ def test_pseudo_gold_stays_marked_in_the_gold_rows(tmp_path):
     annotations = [Annotation("x/a", "x/t", "chars", ((64, 90),))]
     annotations += locate_answers(questions, annotations, ITEMS)
     rows, lost = map_annotations(annotations, {i.id: i for i in ITEMS}, 30.0)
-    assert {r["question_id"]: (r["pseudo"], r["fragments"]) for r in rows} == {"x/a": (False, [2]), "x/p": (True, [0])} and not lost
+    assert {r["question_id"]: (r["pseudo"], r["fragments"]) for r in rows} == {"x/a": (False, [2]),
+                                                                               "x/p": (True, [0])} and not lost
     assert write_table(tmp_path / "gold.parquet", rows, GOLD_SCHEMA)["pseudo"].to_pylist() == [False, True]
 
 
 def test_what_is_said_about_it():
     found = locate_answers([ask("1911")], [], ITEMS, counts=(counts := Counter({"absent": 2, "short": 1})))
-    assert describe(counts, found) == ["pseudo-gold: 1 questions have evidence where their answer occurs (1 items), found and not annotated; 2 whose answer "
-                                       "occurs in no item, 1 whose answer is too short to look for (yes, no, a letter) have none."]
+    assert describe(counts, found) == ["pseudo-gold: 1 questions have evidence where their answer occurs (1 items), "
+                                       "found and not annotated; 2 whose answer "
+                                       "occurs in no item, 1 whose answer is too short to look for (yes, no, a letter) "
+                                       "have none."]
     assert describe(Counter(unanswered=3), []) == [] == describe(Counter(), [])
 
 
 def test_it_can_be_switched_off():
-    assert Config.model_validate({"benchmarks": {"x": {"adapter": "native", "path": "."}}, "ingest": {"pseudo_gold": False}}).ingest.pseudo_gold is False
+    assert Config.model_validate({"benchmarks": {"x": {"adapter": "native", "path": "."}},
+                                  "ingest": {"pseudo_gold": False}}).ingest.pseudo_gold is False
 
 
-WORDS = st.lists(st.sampled_from(["red", "pier", "Ilmen", "1911", "the", "—", "é", "ß", "9,5"]), max_size=12).map(" ".join)
+WORDS = st.lists(st.sampled_from(["red", "pier", "Ilmen", "1911", "the", "—", "é", "ß", "9,5"]),
+                 max_size=12).map(" ".join)
 
 
 @settings(max_examples=150, deadline=None)
@@ -108,4 +120,5 @@ def test_what_is_found_holds_the_answer(texts, answers):
         text = items[a.item_id].text
         for start, end in a.spans:
             said = text[int(start):int(end)].casefold().split()
-            assert any([w for w in x.casefold().split() if w not in ("the", "—")] == [w for w in said if w not in ("the", "—")] for x in answers)
+            assert any([w for w in x.casefold().split() if w not in ("the", "—")]
+                       == [w for w in said if w not in ("the", "—")] for x in answers)

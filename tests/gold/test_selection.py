@@ -1,4 +1,7 @@
-"""Which questions go on: by split, type, located gold and a seeded limit; what was expected of a release beside what was found; coverage."""
+"""Which questions go on: by split, type, located gold and a seeded limit.
+
+What was expected of a release beside what was found; coverage.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from canopy.stages import gold_spans
 from canopy.stages.base import NullTracker, StageResult
 from canopy.validation.checker import RuleValidator
 
-QUESTIONS = [Question(f"b/{n}", "b", "Why?", type=("bridge", "comparison")[n % 2], split=("train", "dev")[n % 3 == 0]) for n in range(40)]
+QUESTIONS = [Question(f"b/{n}", "b", "Why?", type=("bridge", "comparison")[n % 2], split=("train", "dev")[n % 3 == 0])
+             for n in range(40)]
 
 
 def expected(adapter: str) -> tuple[Expected, ...]:
@@ -29,10 +33,12 @@ def expected(adapter: str) -> tuple[Expected, ...]:
 
 
 def row(question: int, coverage: str, group: int = 0, count: int = 5, **more: object) -> dict[str, object]:
-    return {"question_id": f"b/{question}", "item_id": "b/i", "group": group, "coverage": coverage, "count": count, "modality": "text", **more}
+    return {"question_id": f"b/{question}", "item_id": "b/i", "group": group, "coverage": coverage, "count": count,
+            "modality": "text", **more}
 
 
-ROWS = [row(0, "located"), row(0, "whole"), row(1, "located"), row(2, "whole"), row(2, "located", 1), row(3, "whole", count=1, modality="image"),
+ROWS = [row(0, "located"), row(0, "whole"), row(1, "located"), row(2, "whole"), row(2, "located", 1),
+        row(3, "whole", count=1, modality="image"),
         row(4, "whole", pseudo=True)]
 
 
@@ -40,7 +46,8 @@ def test_splits_and_types() -> None:
     chosen = asked_for(QUESTIONS, Select(splits=("dev",), types=("comparison",)), "x")
     assert [q.id for q in chosen] == [f"b/{n}" for n in range(40) if n % 3 == 0 and n % 2]
     assert asked_for(QUESTIONS, Select(), "x") == QUESTIONS and asked_for([], Select(splits=("dev",)), "x") == []
-    with pytest.raises(DataError, match=r"params.yaml: benchmarks.b.select.splits: no question has 'devv'; there are 'dev', 'train'"):
+    with pytest.raises(DataError, match=r"params.yaml: benchmarks.b.select.splits: no question has 'devv'; there are "
+                                        r"'dev', 'train'"):
         asked_for(QUESTIONS, Select(splits=("dev", "devv")), "params.yaml: benchmarks.b.select")
 
 
@@ -57,31 +64,43 @@ def test_a_limit_is_drawn_by_the_seed_and_keeps_the_order() -> None:
 
 
 def test_published_counts_stand_beside_what_was_found() -> None:
-    questions = [Question("n/1", "n", "Who?", split="dev"), Question("n/2", "n", "When?", split="dev"), Question("n/3", "n", "Why?", split="train")]
+    questions = [Question("n/1", "n", "Who?", split="dev"), Question("n/2", "n", "When?", split="dev"),
+                 Question("n/3", "n", "Why?", split="train")]
     rows = [row(1, "located") | {"question_id": "n/1"}, row(1, "whole") | {"question_id": "n/2"}]
     told = compare_counts(expected("natural_questions"), questions, {"n/1", "n/2"}, rows, {"b/i": "page"}, [], {})
-    assert [(t["published"], t["found"]) for t in told] == [(7_830, 2), (3_563, 1)] and {t["source"] for t in told} == {"the release", "the paper"}
-    assert compare_counts(expected("natural_questions"), questions, {"n/1"}, rows, {"b/i": "page"}, [], {})[1]["found"] is None
+    assert [(t["published"], t["found"]) for t in told] == [(7_830, 2), (3_563, 1)] and {t["source"] for t in told} == {
+        "the release",
+        "the paper",
+    }
+    assert compare_counts(expected("natural_questions"), questions, {"n/1"}, rows, {"b/i": "page"}, [],
+                          {})[1]["found"] is None
     assert compare_counts(expected("tat_qa"), questions, {"n/1", "n/2"}, rows, {"b/i": "page"}, [], {})[0]["found"] == 1
     clips = ["v/a_0.mp4", "v/a_1.mp4", "v/b.mp4"]
-    assert [t["found"] for t in compare_counts(expected("lvbench"), questions, set(), [], {}, clips, {"n/1": "test"})] == [2, 3, 3, 1, 0]
+    assert [t["found"] for t in compare_counts(expected("lvbench"), questions, set(), [], {}, clips,
+                                               {"n/1": "test"})] == [2, 3, 3, 1, 0]
     assert compare_counts(expected("native"), questions, set(), [], {}, [], {}) == []
 
 
 def test_coverage_adds_up_by_modality_and_question() -> None:
     table = coverage_table(ROWS, [q.id for q in QUESTIONS])
-    assert table == [{"of": "text", "located": 3, "whole item": 3, "none": 0, "pseudo": 1}, {"of": "image", "located": 0, "whole item": 1, "none": 0, "pseudo": 0},
+    assert table == [{"of": "text", "located": 3, "whole item": 3, "none": 0, "pseudo": 1},
+                     {"of": "image", "located": 0, "whole item": 1, "none": 0, "pseudo": 0},
                      {"of": "questions", "located": 3, "whole item": 2, "none": 35, "pseudo": 1}]
-    assert coverage_metrics(table) == {"located_text": 3, "whole_text": 3, "located_image": 0, "whole_image": 1, "located_questions": 3,
+    assert coverage_metrics(table) == {"located_text": 3, "whole_text": 3, "located_image": 0, "whole_image": 1,
+                                       "located_questions": 3,
                                        "whole_questions": 2, "questions_without_gold": 35}
 
 
 def test_the_stage_goes_on_with_the_selected_and_says_what_it_found(tmp_path: Path) -> None:
-    items = [Item(f"b/{n}", "b", "text", text=f"Number {n} stands here. It is the {n}th of its kind.", source=f"page {n}") for n in range(12)]
-    questions = [Question(f"b/q{n}", "b", f"Where does number {n} stand?", ("here",), split=("dev", "train")[n % 4 == 0]) for n in range(12)]
-    said = [Annotation(q.id, items[n].id, *(("item",) if n == 1 else ("chars", ((0, 20),)))) for n, q in enumerate(questions) if n != 2]
+    items = [Item(f"b/{n}", "b", "text", text=f"Number {n} stands here. It is the {n}th of its kind.",
+                  source=f"page {n}") for n in range(12)]
+    questions = [Question(f"b/q{n}", "b", f"Where does number {n} stand?", ("here",),
+                          split=("dev", "train")[n % 4 == 0]) for n in range(12)]
+    said = [Annotation(q.id, items[n].id, *(("item",) if n == 1 else ("chars", ((0, 20),)))) for n,
+            q in enumerate(questions) if n != 2]
     source = Paths(tmp_path).output("benchmark", "b")
-    for write, name, rows in ((write_items, "items", items), (write_questions, "questions", questions), (write_annotations, "annotations", said)):
+    for write, name, rows in ((write_items, "items", items), (write_questions, "questions", questions),
+                              (write_annotations, "annotations", said)):
         write(source / f"{name}.parquet", rows)
 
     write_declaration(source, load_adapter("hotpotqa").BENCHMARK)
@@ -92,17 +111,22 @@ def test_the_stage_goes_on_with_the_selected_and_says_what_it_found(tmp_path: Pa
         result = gold_spans.run(config, Paths(tmp_path), NullTracker(), RuleValidator(), benchmark="b")
         out = Paths(tmp_path).output("gold_spans", "b")
         chosen = pq.read_table(out / "splits.parquet")["question_id"].to_pylist()
-        assert set(pq.read_table(out / "gold.parquet")["question_id"].to_pylist()) <= set(chosen) and result.files[-1] == "examples.html"
+        assert (
+            set(pq.read_table(out / "gold.parquet")["question_id"].to_pylist()) <= set(chosen)
+            and result.files[-1] == "examples.html"
+        )
         return chosen, result
 
     assert len(run()[0]) == 12
     dev = [q.id for q in questions if q.split == "dev"]
     chosen, result = run(splits=["dev"])
     assert chosen == dev and result.metrics["questions_read"] == 12 and result.metrics["questions_without_gold"] == 1
-    assert result.tables["expected"][1] == {"what": "dev questions", "published": 7_405, "source": "the release", "found": 9}
+    assert result.tables["expected"][1] == {"what": "dev questions", "published": 7_405, "source": "the release",
+                                            "found": 9}
     assert run(splits=["dev"], keep="located")[0] == [q for q in dev if q not in ("b/q1", "b/q2")]
     few, result = run(splits=["dev"], keep="located", limit=3)
-    assert len(few) == 3 and "3 of 12 questions are selected." in result.notes and any("7,405 expected" in n for n in result.notes)
+    assert len(few) == 3 and "3 of 12 questions are selected." in result.notes and any("7,405 expected" in n
+                                                                                       for n in result.notes)
     with pytest.raises(DataError, match=r"params.yaml: benchmarks.b.select.splits: no question has 'test'"):
         run(splits=["test"])
     (source / "select.json").write_text("{", "utf-8")

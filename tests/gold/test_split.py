@@ -30,14 +30,18 @@ TEXT = "The old tower was built by masons from the north in the year nineteen hu
 
 
 def test_questions_and_gold_items_that_say_the_same_stay_together():
-    questions = [Question(f"q{n}", "b", w) for n, w in enumerate(("Who built it?", "who  built it", "When was it built?", "What is it like?", "Why?"))]
-    items = [Item("i0", "b", "text", text=TEXT), Item("i1", "b", "text", text=TEXT.upper()), Item("i2", "b", "table", rows=((TEXT,),)),
+    questions = [Question(f"q{n}", "b", w) for n, w in enumerate(("Who built it?", "who  built it",
+                                                                  "When was it built?", "What is it like?", "Why?"))]
+    items = [Item("i0", "b", "text", text=TEXT), Item("i1", "b", "text", text=TEXT.upper()),
+             Item("i2", "b", "table", rows=((TEXT,),)),
              Item("i3", "b", "image", media_sha256="aa"), Item("i4", "b", "image", media_sha256="aa")]
     pairs = [("q0", "i0"), ("q2", "i1"), ("q3", "i2"), ("q3", "i3"), ("q4", "i4")]
     same = find_duplicates(questions, items, 0.9)
-    assert [(d["kind"], d["group"], d["id"]) for d in same] == [("question", 0, "q0"), ("question", 0, "q1"), ("item", 1, "i0"), ("item", 1, "i1"),
+    assert [(d["kind"], d["group"], d["id"]) for d in same] == [("question", 0, "q0"), ("question", 0, "q1"),
+                                                                ("item", 1, "i0"), ("item", 1, "i1"),
                                                                 ("item", 2, "i3"), ("item", 2, "i4")]
     ids = [q.id for q in questions]
     assert components(same_sayings(pairs, same), ids) == {"q0": 0, "q1": 0, "q2": 0, "q3": 1, "q4": 1}
-    assert components(same_sayings(pairs, ()), ids) == components(pairs, ids) == {"q0": 0, "q1": 1, "q2": 2, "q3": 3, "q4": 4}
+    assert components(same_sayings(pairs, ()), ids) == components(pairs, ids) == {"q0": 0, "q1": 1, "q2": 2, "q3": 3,
+                                                                                  "q4": 4}
     assert find_duplicates(questions, items, 0) == []

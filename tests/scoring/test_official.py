@@ -27,7 +27,8 @@ def ask(*answers: str, kind: str = "", words: str = "?", **details: str) -> Ques
     return Question("q", "b", words, answers, kind, details=tuple(details.items()))
 
 
-@pytest.mark.parametrize(("prediction", "em"), [("The Eiffel-Tower!", 0), ("the  Eiffel Tower.", 1), ("Tour Eiffel", 1), ("tower", 0), ("", 0)])
+@pytest.mark.parametrize(("prediction", "em"), [("The Eiffel-Tower!", 0), ("the  Eiffel Tower.", 1),
+                                                ("Tour Eiffel", 1), ("tower", 0), ("", 0)])
 def test_natural_questions_takes_any_alias(prediction: str, em: float) -> None:
     assert natural_questions.score(ask("Eiffel Tower", "tour eiffel"), prediction)["em"] == em
 
@@ -52,7 +53,8 @@ def test_hotpotqas_verdicts_earn_nothing_by_overlap() -> None:
 def test_hotpotqas_joint_scores_multiply_precision_and_recall() -> None:
     support = Support(frozenset({("a", 0), ("a", 1), ("b", 0)}), frozenset({("a", 0), ("b", 0)}))
     s = hotpotqa.score(ask("Ada Lovelace"), "Lovelace", support)
-    assert (s["sp_em"], s["sp_precision"], s["sp_recall"], s["sp_f1"]) == (0.0, pytest.approx(2 / 3), 1.0, pytest.approx(0.8))
+    assert (s["sp_em"], s["sp_precision"], s["sp_recall"], s["sp_f1"]) == (0.0, pytest.approx(2 / 3), 1.0,
+                                                                           pytest.approx(0.8))
     p, r = 1.0 * 2 / 3, 0.5 * 1.0
     assert s["joint_f1"] == pytest.approx(2 * p * r / (p + r))
     assert s["joint_em"] == 0.0
@@ -63,12 +65,14 @@ def test_hotpotqas_joint_scores_multiply_precision_and_recall() -> None:
 def test_2wiki_takes_the_best_alias_and_hotpotqa_does_not() -> None:
     q = ask("United States of America", "U.S.A.")
     assert two_wiki.score(q, "usa") == {"em": 1.0, "f1": 1.0}
-    assert set(two_wiki.score(q, "usa", Support(frozenset({1}), frozenset({1})))) == {"em", "f1", "sp_em", "sp_f1", "sp_precision", "sp_recall"}
+    assert set(two_wiki.score(q, "usa", Support(frozenset({1}), frozenset({1})))) == {"em", "f1", "sp_em", "sp_f1",
+                                                                                      "sp_precision", "sp_recall"}
     assert hotpotqa.score(q, "usa")["em"] == 0.0
 
 
 def test_ott_qa_is_told_apart_by_where_the_answer_stands() -> None:
-    for kind in ("table", "passage+table", "calculation+table"):  # HybridQA's dev_reference.json: of both kinds is the table's
+    # HybridQA's dev_reference.json: of both kinds is the table's
+    for kind in ("table", "passage+table", "calculation+table"):
         assert set(ott_qa.score(ask("x", kind=kind), "x")) == {"em", "f1", "table_em", "table_f1"}
     assert set(ott_qa.score(ask("x", kind="passage"), "x")) == {"em", "f1", "passage_em", "passage_f1"}
     assert set(ott_qa.score(ask("x"), "x")) == {"em", "f1"}
@@ -108,23 +112,32 @@ OPTIONS = {"A": "a red car", "B": "a car", "C": "A dog", "D": "Nobody"}
 
 
 @pytest.mark.parametrize(("reply", "letter"), [
-    ("B", "B"), ("(C)", "C"), ("b", ""), ("C.", "C"), ("The answer is D", "D"), ("Answer: (A) a red car", "A"), ("A dog", "C"), ("It shows a red car.", "A"),
-    ("**B**", "B"), ("I think it is C, because of the dog", "C"), ("Not (A) but (B)", "B"), ("A or B? The answer is C.", "C"), ("", ""),
-    ("I cannot tell", ""), ("A man walks", ""), ("E", ""), ("nobody", "D"), ("D) Nobody", "D"), ("the answer is a dog", "C"), ("Option B", "B"),
-    ("Answer: B because of A", "B"), ("The correct Answer is B, not A", "B"), ("I choose A.", "A"), ("A is correct", "A"), ("B is correct", "B"), ("The answer is A dog.", "C"),
-    ("It is C, since D shows a cat", "C"), ("C and D are wrong, so B", "B"), ("A and B", ""), ("Either B or C.", ""), ("None of A, B, C or D", ""), ("It cannot be B.", ""),
-    ("(A) or (B)", ""), ("A man in the U.S.A.", ""), ("A. a red car\nB. a car", ""), ("D. A dog", "D"), ("B\nBecause A is wrong", "B"), ("\\boxed{B}", "B"),
+    ("B", "B"), ("(C)", "C"), ("b", ""), ("C.", "C"), ("The answer is D", "D"), ("Answer: (A) a red car", "A"),
+    ("A dog", "C"), ("It shows a red car.", "A"),
+    ("**B**", "B"), ("I think it is C, because of the dog", "C"), ("Not (A) but (B)", "B"),
+    ("A or B? The answer is C.", "C"), ("", ""),
+    ("I cannot tell", ""), ("A man walks", ""), ("E", ""), ("nobody", "D"), ("D) Nobody", "D"),
+    ("the answer is a dog", "C"), ("Option B", "B"),
+    ("Answer: B because of A", "B"), ("The correct Answer is B, not A", "B"), ("I choose A.", "A"),
+    ("A is correct", "A"), ("B is correct", "B"), ("The answer is A dog.", "C"),
+    ("It is C, since D shows a cat", "C"), ("C and D are wrong, so B", "B"), ("A and B", ""), ("Either B or C.", ""),
+    ("None of A, B, C or D", ""), ("It cannot be B.", ""),
+    ("(A) or (B)", ""), ("A man in the U.S.A.", ""), ("A. a red car\nB. a car", ""), ("D. A dog", "D"),
+    ("B\nBecause A is wrong", "B"), ("\\boxed{B}", "B"),
 ])
 def test_the_option_a_reply_means(reply: str, letter: str) -> None:
     assert options.parse_option(reply, OPTIONS) == letter
 
 
-@pytest.mark.parametrize(("reply", "letter"), [("Vitamin B", "A"), ("He takes vitamin C.", "B"), ("The answer is Vitamin B", "A"), ("Vitamin C, so B", "B"), ("C", "C")])
+@pytest.mark.parametrize(("reply", "letter"), [("Vitamin B", "A"), ("He takes vitamin C.", "B"),
+                                               ("The answer is Vitamin B", "A"), ("Vitamin C, so B", "B"), ("C", "C")])
 def test_a_letter_within_an_options_words_is_not_the_answer(reply: str, letter: str) -> None:
     assert options.parse_option(reply, {"A": "Vitamin B", "B": "Vitamin C", "C": "Plan D", "D": "none"}) == letter
 
 
-@pytest.mark.parametrize("form", ["{k}", "({k})", "{k}.", "{k})", "({k}) {v}", "{k}. {v}", "{k}: {v}", "The answer is {k}", "The answer is ({k}).", "The best option is {k}", "Best answer: ({k}) {v}"])
+@pytest.mark.parametrize("form", ["{k}", "({k})", "{k}.", "{k})", "({k}) {v}", "{k}. {v}", "{k}: {v}",
+                                  "The answer is {k}", "The answer is ({k}).", "The best option is {k}",
+                                  "Best answer: ({k}) {v}"])
 def test_the_forms_that_the_official_scripts_parse(form: str) -> None:
     of = {"A": "A red car", "B": "At the Bar", "C": "Cats and Dogs", "D": "Everybody", "E": "3"}
     assert [options.parse_option(form.format(k=k, v=v), of) for k, v in of.items()] == list(of)
@@ -154,22 +167,29 @@ def test_misses_stay_in_the_denominator() -> None:
     ("multi-span", ("2019", "2018"), "", "2018; 2019", 1, 1),
     ("multi-span", ("Europe", "Asia"), "", "Asia", 0, 0.67),
     ("span", ("x",), "", "", 0, 0),
-    ("span", ("sales of 12 units",), "", "sales of 13 units", 0, 0.75),         # DROP's rule that numbers must be shared is not TAT-QA's
+    # DROP's rule that numbers must be shared is not TAT-QA's
+    ("span", ("sales of 12 units",), "", "sales of 13 units", 0, 0.75),
     ("multi-span", ("1,452", "1,300"), "thousand", "1,300 thousand; 1,452 thousand", 1, 1),
     ("multi-span", ("1,452", "1,300"), "thousand", "1,300; 1,452 (in thousands)", 1, 1),
     ("multi-span", ("Europe", "$5 million"), "", "Europe; 5 million", 1, 1),   # a name is in no scale
     ("span", ("leases; and purchase obligations",), "", "leases; and purchase obligations", 1, 1),
-    ("span", ("Europe Asia",), "", "Asia; Europe", 0, 1),                        # sorted and joined, as the script has it
-    ("arithmetic", ("-12",), "percent", "(12%)", 0, 0),                          # brackets with a percent sign do not negate
-    ("arithmetic", ("12",), "", "9" * 400, 0, 0),                                # digits without end are an answer, and a wrong one
+    # sorted and joined, as the script has it
+    ("span", ("Europe Asia",), "", "Asia; Europe", 0, 1),
+    # brackets with a percent sign do not negate
+    ("arithmetic", ("-12",), "percent", "(12%)", 0, 0),
+    # digits without end are an answer, and a wrong one
+    ("arithmetic", ("12",), "", "9" * 400, 0, 0),
     ("count", ("2",), "", "two", 0, 0),
 ])
-def test_tat_qa_with_scale(kind: str, answers: tuple[str, ...], scale: str, prediction: str, em: float, f1: float) -> None:
+def test_tat_qa_with_scale(kind: str, answers: tuple[str, ...], scale: str, prediction: str, em: float,
+                           f1: float) -> None:
     s = tat_qa.score(ask(*answers, answer_type=kind, scale=scale), prediction)
     assert (s["em"], s["f1"]) == (em, pytest.approx(f1, abs=0.01))
 
 
-@pytest.mark.parametrize(("scale", "prediction", "right"), [("percent", "12%", 1), ("", "12%", 1), ("percent", "12 percent", 1), ("million", "12%", 0), ("million", "12", 0), ("", "12", 1)])
+@pytest.mark.parametrize(("scale", "prediction", "right"), [("percent", "12%", 1), ("", "12%", 1),
+                                                            ("percent", "12 percent", 1), ("million", "12%", 0),
+                                                            ("million", "12", 0), ("", "12", 1)])
 def test_tat_qas_scale_alone(scale: str, prediction: str, right: float) -> None:
     assert tat_qa.score(ask("12", answer_type="arithmetic", scale=scale), prediction)["scale_right"] == right
 
@@ -182,19 +202,22 @@ def test_a_question_without_a_published_answer_is_not_scored(name: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "number"), [
-    ("$1,234.5", 1234.5), ("(12.5)", -12.5), ("12%", 0.12), ("3 million", 3e6), ("5.5 thousand", 5500.0), ("about", None), ("-7", -7.0), ("1,000", 1000.0),
+    ("$1,234.5", 1234.5), ("(12.5)", -12.5), ("12%", 0.12), ("3 million", 3e6), ("5.5 thousand", 5500.0),
+    ("about", None), ("-7", -7.0), ("1,000", 1000.0),
 ])
 def test_tat_qas_numbers(text: str, number: float | None) -> None:
     assert tat_qa.to_number(text) == number
 
 
-@given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3), st.sampled_from(["", "span", "multi-span", "count", "table+passage"]))
+@given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3),
+       st.sampled_from(["", "span", "multi-span", "count", "table+passage"]))
 def test_every_metric_takes_any_text_and_stays_between_0_and_1(prediction: str, answers: list[str], kind: str) -> None:
     q = ask(*answers, kind=kind, list="true", answer_type=kind, scale="thousand")
     for name in METRICS:
         metric = official_metric(name)
         scores = metric.score(q, prediction, Support(frozenset({1}), frozenset({1, 2})))
-        assert {m for m in metric.PRIMARY if not m.startswith(("table", "passage"))} <= set(scores)  # an answer stands in a table or a passage
+        # an answer stands in a table or a passage
+        assert {m for m in metric.PRIMARY if not m.startswith(("table", "passage"))} <= set(scores)
         assert all(0.0 <= v <= 1.0 for v in scores.values()), (name, scores)
 
 

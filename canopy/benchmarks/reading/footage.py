@@ -1,4 +1,7 @@
-"""The video files below a benchmark's folder: found by their key, measured once, as items of their own or as pre-cut segments."""
+"""The video files below a benchmark's folder.
+
+Found by their key, measured once, as items of their own or as pre-cut segments.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class Footage:
-    """What there is of one video: its clips in order, whether it was cut, and why something of it lacks (empty where nothing is known to)."""
+    """What there is of one video.
+
+    Its clips in order, whether it was cut, and why something of it lacks (empty where nothing is known to).
+    """
 
     clips: tuple[Clip, ...]
     cut: bool = False
@@ -43,12 +49,14 @@ class Footage:
 
 
 class Videos:
-    """The videos below ``raw``; each file is probed, hashed and counted as a record once, however many questions ask about it.
+    """The videos below ``raw``; each file is probed, hashed and counted as a record once, however many questions ask
+    about it.
 
-    A file belongs to a key if its name without suffix is the key. The names ``<key>_<number>`` are pre-cut segments in order, laid end to
-    end; ``<key>_<start>_<end>`` (or with a hyphen) are segments that state their seconds. Where a video has segments, they are its items. Files
-    that the video2dataset program numbered are known by the address in the ``.json`` file beside them. ``named`` are the keys that the release
-    speaks of: a file of that name is never taken for another video's segment.
+    A file belongs to a key if its name without suffix is the key. The names ``<key>_<number>`` are pre-cut segments in
+    order, laid end to end; ``<key>_<start>_<end>`` (or with a hyphen) are segments that state their seconds. Where a
+    video has segments, they are its items. Files that the video2dataset program numbered are known by the address in
+    the ``.json`` file beside them. ``named`` are the keys that the release speaks of: a file of that name is never
+    taken for another video's segment.
     """
 
     def __init__(self, raw: Path, sink: Sink) -> None:
@@ -67,10 +75,10 @@ class Videos:
 
     def footage(self, key: str) -> Footage:
         """The clips of a video. Waiting where no file of it is there, or none that can be read."""
-        found = self.clips(key)
-        if not found.clips:
-            raise Waiting(found.lacking)
-        return found
+        clips = self.clips(key)
+        if not clips.clips:
+            raise Waiting(clips.lacking)
+        return clips
 
     def clips(self, key: str) -> Footage:
         """The clips of a video, none where no file of it is there or can be read."""
@@ -80,12 +88,12 @@ class Videos:
 
     def _gather(self, key: str) -> Footage:
         segment = re.compile(re.escape(key) + r"(?:\.[a-z0-9]{3,4})?_([0-9]{1,7})(?:[-_]([0-9]{1,7}))?")
-        found = sorted((int(m.group(1)), int(m.group(2) or -1), stem) for stem in self._files
+        segments = sorted((int(m.group(1)), int(m.group(2) or -1), stem) for stem in self._files
                        if stem not in self.named and (m := segment.fullmatch(stem)))
-        timed = [(start, end, stem) for start, end, stem in found if end > start]
+        timed = [(start, end, stem) for start, end, stem in segments if end > start]
         if timed:
             return self._as_stated(key, timed)
-        numbered = {number: stem for number, end, stem in reversed(found) if end < 0}
+        numbered = {number: stem for number, end, stem in reversed(segments) if end < 0}
         if numbered:
             return self._laid_end_to_end(key, sorted(numbered.items()))
         if key not in self._files:
@@ -107,12 +115,17 @@ class Videos:
         return Footage(tuple(clips), True, lacking)
 
     def _laid_end_to_end(self, key: str, numbered: list[tuple[int, str]]) -> Footage:
-        """Numbered segments: each starts where the one before it ends, so that nothing after a missing one can be placed."""
+        """Numbered segments.
+
+        Each starts where the one before it ends, so that nothing after a missing one can be placed.
+        """
         clips: list[Clip] = []
         at = 0.0
         for expected, (number, stem) in enumerate(numbered, min(1, numbered[0][0])):
             if number != expected:
-                return Footage(tuple(clips), True, f"segment {expected} of video {key!r} is not there, so the times of those after it are unknown")
+                return Footage(tuple(clips), True,
+                               f"segment {expected} of video {key!r} is not there, so the times of those after it are "
+                               "unknown")
             try:
                 end = at + self.measured(self._files[stem][0])[0]
             except Waiting as e:
@@ -123,28 +136,41 @@ class Videos:
 
     def _segment(self, key: str, stem: str, start: float, end: float) -> Item:
         """A pre-cut segment of these seconds of its video, with its own subtitles, else the video's of that time."""
-        own = self.cues(stem) or tuple(Cue(c.start - start, c.end - start, c.text) for c in self.cues(key) if start <= c.start < end)
+        own = self.cues(stem) or tuple(Cue(c.start - start, c.end - start, c.text) for c in self.cues(key)
+                                       if start <= c.start < end)
         return self.item(stem, self._files[stem][0], own)
 
     def item(self, name: str, path: str, cues: Iterable[Cue]) -> Item:
-        """A video file as an item with these subtitles, put into the sink as a record of its own. Waiting where it cannot be read."""
+        """A video file as an item with these subtitles, put into the sink as a record of its own.
+
+        Waiting where it cannot be read.
+        """
         duration, digest = self.measured(path)
         # A cue timed past the end still says something: it belongs to the last segment.
-        inside = sorted((Cue(min(c.start, math.nextafter(duration, 0)), c.end, c.text) for c in cues), key=lambda c: (c.start, c.end))
-        item = Item(f"{self.sink.benchmark}/{name}", self.sink.benchmark, "video", media=path, media_sha256=digest, duration=duration,
+        inside = sorted((Cue(min(c.start, math.nextafter(duration, 0)), c.end, c.text) for c in cues),
+                        key=lambda c: (c.start, c.end))
+        item = Item(f"{self.sink.benchmark}/{name}", self.sink.benchmark, "video", media=path, media_sha256=digest,
+                    duration=duration,
                     cues=tuple(inside), source=path)
         with self.sink.record(path, name) as draft:
             draft.items.append(item)
         return item
 
     def find(self, path: str) -> str | None:
-        """The file that a release names by a path: of that name, with the same suffix and folders above it as far as any has them."""
-        wanted = PurePosixPath(path)
-        return max(self._files.get(wanted.stem, []), default=None,
-                   key=lambda p: (PurePosixPath(p).suffix.lower() == wanted.suffix.lower(), _common_end(p, path), -p.count("/")))
+        """The file that a release names by a path.
+
+        Of that name, with the same suffix and folders above it as far as any has them.
+        """
+        target = PurePosixPath(path)
+        return max(self._files.get(target.stem, []), default=None,
+                   key=lambda p: (PurePosixPath(p).suffix.lower() == target.suffix.lower(), _common_end(p, path),
+                                  -p.count("/")))
 
     def measured(self, path: str) -> tuple[float, str]:
-        """Duration in seconds and SHA-256 of a file. Waiting where it cannot be read as a video; the file is then quarantined, once."""
+        """Duration in seconds and SHA-256 of a file.
+
+        Waiting where it cannot be read as a video; the file is then quarantined, once.
+        """
         if path not in self._facts:
             try:
                 self._facts[path] = self._measure(self.raw / path)
@@ -167,8 +193,12 @@ class Videos:
         return duration, file_sha256(path)
 
     def cues(self, key: str) -> tuple[Cue, ...]:
-        """The subtitles in a file named after the video (English ones first); empty where there is none that can be read."""
-        there = sorted(self._subtitles.get(key, []), key=lambda p: (not re.search(r"\.en\b", PurePosixPath(p).name), p.count("/"), p))
+        """The subtitles in a file named after the video (English ones first).
+
+        Empty where there is none that can be read.
+        """
+        there = sorted(self._subtitles.get(key, []), key=lambda p: (not re.search(r"\.en\b", PurePosixPath(p).name),
+                                                                    p.count("/"), p))
         for path in there[:1]:
             try:
                 return read_cues(self.raw / path)
@@ -182,8 +212,8 @@ class Videos:
 def gold_in(footage: Footage, span: tuple[float, float], question_id: str) -> tuple[list[Annotation], str]:
     """Where a span of a video's seconds lies in its clips, and the fallback that was taken ("" where none was).
 
-    An instant belongs to the clip that holds it. A span that runs past the end of a whole video is cut there; one that lies past it counts
-    as gold whole.
+    An instant belongs to the clip that holds it. A span that runs past the end of a whole video is cut there; one that
+    lies past it counts as gold whole.
 
     Raises
     ------
@@ -193,32 +223,37 @@ def gold_in(footage: Footage, span: tuple[float, float], question_id: str) -> tu
     clips, (start, end), fallback = footage.clips, span, ""
     last = clips[-1].end
     if not footage.cut and start > last + ROUNDING_SECONDS:
-        return [Annotation(question_id, clips[0].item.id, "item")], "time reference past the end of its video: gold whole"
+        return [Annotation(question_id, clips[0].item.id,
+                           "item")], "time reference past the end of its video: gold whole"
     if not footage.cut and end > last + ROUNDING_SECONDS:
         fallback = "time reference ends after its video: cut there"
     if not footage.cut or end <= last + ROUNDING_SECONDS:
         start, end = min(start, last), min(end, last)
-    found, covered = [], start
+    annotations, covered = [], start
     for clip in clips:
-        holds = clip.start <= start < clip.end or start == clip.end == last if start == end else start < clip.end and clip.start < end
+        holds = (
+            clip.start <= start < clip.end or start == clip.end == last
+            if start == end
+            else start < clip.end and clip.start < end
+        )
         if holds and clip.start <= covered + ROUNDING_SECONDS:
             a, b = (min(max(t - clip.start, 0.0), clip.item.duration) for t in (start, end))
-            found.append(Annotation(question_id, clip.item.id, "seconds", ((a, b),)))
+            annotations.append(Annotation(question_id, clip.item.id, "seconds", ((a, b),)))
             covered = max(covered, clip.end)
-    if not found or covered + ROUNDING_SECONDS < end:
+    if not annotations or covered + ROUNDING_SECONDS < end:
         raise Waiting(footage.lacking or f"no segment is there that shows its video at {covered:g} s")
-    return found, fallback
+    return annotations, fallback
 
 
 def files_below(raw: Path) -> list[str]:
     """Files below a folder as POSIX paths relative to it, the least deep first; hidden ones left out."""
-    found = []
+    paths = []
     for folder, folders, files in os.walk(raw, followlinks=True):
         above = PurePosixPath(Path(folder).relative_to(raw).as_posix())
         # Linked folders are followed, since videos often lie on another disk; the depth bounds a link that leads back.
         folders[:] = sorted(f for f in folders if not f.startswith(".")) if len(above.parts) < MAX_DEPTH else []
-        found += [str(above / f) for f in files if not f.startswith(".")]
-    return sorted(found, key=lambda p: (p.count("/"), p))
+        paths += [str(above / f) for f in files if not f.startswith(".")]
+    return sorted(paths, key=lambda p: (p.count("/"), p))
 
 
 def _sidecar_key(path: Path) -> str:
@@ -238,4 +273,5 @@ def _sidecar_key(path: Path) -> str:
 def _common_end(a: str, b: str) -> int:
     """How many parts, from the end, two paths share."""
     pairs = zip(reversed(PurePosixPath(a).parts), reversed(PurePosixPath(b).parts), strict=False)
-    return next((n for n, (x, y) in enumerate(pairs) if x != y), min(len(PurePosixPath(a).parts), len(PurePosixPath(b).parts)))
+    return next((n for n, (x, y) in enumerate(pairs) if x != y),
+                min(len(PurePosixPath(a).parts), len(PurePosixPath(b).parts)))

@@ -27,8 +27,8 @@ def iterate_object(path: Path, advance: Callable[[int], None] = lambda n: None) 
     Raises
     ------
     DataError
-        Where the file is missing, cut, not UTF-8, not one JSON object, or has an entry of more than 64 Mi characters; earlier entries have
-        been given by then.
+        Where the file is missing, cut, not UTF-8, not one JSON object, or has an entry of more than 64 Mi characters;
+        earlier entries have been given by then.
     """
     try:
         with open(path, "rb") as file:
@@ -73,7 +73,8 @@ class _Reader:
         try:
             self.text, self.at = self.text[self.at:] + self.decoder.decode(chunk, final=self.ended), 0
         except UnicodeDecodeError:
-            raise DataError(f"{self.path}: not UTF-8 between bytes {self.bytes} and {self.bytes + len(chunk)}; download it again") from None
+            raise DataError(f"{self.path}: not UTF-8 between bytes {self.bytes} and {self.bytes + len(chunk)}; "
+                            "download it again") from None
         self.bytes += len(chunk)
         self.advance(len(chunk))
 
@@ -87,13 +88,16 @@ class _Reader:
             self._more()
 
     def _expect(self, mark: str, why: str) -> None:
-        found = self._peek()
-        if found != mark:
-            raise self._broken(why if found else "the file ends there: truncated download?")
+        mark_there = self._peek()
+        if mark_there != mark:
+            raise self._broken(why if mark_there else "the file ends there: truncated download?")
         self.at += 1
 
     def _value(self) -> Any:
-        """The next value. It is read again with more text where the text ends inside it, or right after it, since a number may go on."""
+        """The next value.
+
+        It is read again with more text where the text ends inside it, or right after it, since a number may go on.
+        """
         self._peek()
         while True:
             try:

@@ -1,7 +1,9 @@
-"""A Natural Questions page: tokens with HTML among them, and its top-level long-answer candidates as passages and tables.
+"""A Natural Questions page: tokens with HTML among them, and its top-level long-answer candidates as passages and
+tables.
 
-Both official page forms come down to a list of words and a list saying which of them are HTML: the full form's ``document_tokens`` say so
-themselves, the simplified form's ``document_text.split(" ")`` shows it (``<Td_colspan="2">``). Candidates and answers are half-open ranges of tokens.
+Both official page forms come down to a list of words and a list saying which of them are HTML: the full form's
+``document_tokens`` say so themselves, the simplified form's ``document_text.split(" ")`` shows it
+(``<Td_colspan="2">``). Candidates and answers are half-open ranges of tokens.
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from canopy.benchmarks.reading.records import list_of, object_of
+from canopy.benchmarks.reading.records import Record, list_of, object_of
 from canopy.ingest.fields import item_id, text_of
 from canopy.ingest.sink import Unusable
 from canopy.items import Annotation, Item
@@ -32,15 +34,16 @@ class Page:
 
     def text(self, start: int, end: int) -> str:
         """The words of a range of tokens, HTML left out."""
-        return " ".join(w for w, t in zip(self.words[start:end], self.tags[start:end], strict=True) if t is None and w.strip())
+        return " ".join(w for w, t in zip(self.words[start:end], self.tags[start:end], strict=True) if t is None
+                        and w.strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """Tokens ``[start, end)`` of a page as an item.
 
-    ``places`` has one entry a token: its characters ``(from, to)`` in the item's text, or ``(row, row + 1)`` in a table;
-    None for HTML and for what no row holds (a column's name).
+    ``places`` has one entry a token: its characters ``(from, to)`` in the item's text, or ``(row, row + 1)`` in a
+    table; None for HTML and for what no row holds (a column's name).
     """
 
     item: Item
@@ -49,23 +52,26 @@ class Passage:
     places: list[tuple[int, int] | None]
 
     def gold(self, qid: str, spans: list[tuple[int, int]], group: int) -> Annotation | None:
-        """Token ranges as an annotation of this item, one span a range (one a row in a table); None where they hold nothing of it."""
-        found: list[tuple[float, float]] = []
+        """Token ranges as an annotation of this item, one span a range (one a row in a table).
+
+        None where they hold nothing of it.
+        """
+        places: list[tuple[float, float]] = []
         for start, end in spans:
             inside = [p for p in self.places[max(0, start - self.start):max(0, end - self.start)] if p is not None]
             if inside and self.item.modality == "table":
-                found += [(float(a), float(b)) for a, b in dict.fromkeys(inside)]
+                places += [(float(a), float(b)) for a, b in dict.fromkeys(inside)]
             elif inside:
-                found.append((float(inside[0][0]), float(inside[-1][1])))
-        unit = "rows" if self.item.modality == "table" else "chars"
-        return Annotation(qid, self.item.id, unit, tuple(dict.fromkeys(found)), group) if found else None
+                places.append((float(inside[0][0]), float(inside[-1][1])))
+        unit: Literal["rows", "chars"] = "rows" if self.item.modality == "table" else "chars"
+        return Annotation(qid, self.item.id, unit, tuple(dict.fromkeys(places)), group) if places else None
 
 
-def read_page(record: dict[str, Any]) -> Page:
+def read_page(record: Record) -> Page:
     """A record's tokens in either form, and its title (from the URL, whose form both releases share)."""
-    given = record.get("document_tokens")
-    if given:
-        tokens = [object_of(t, "a document token") for t in list_of(given, "document_tokens")]
+    listed = record.get("document_tokens")
+    if listed:
+        tokens = [object_of(t, "a document token") for t in list_of(listed, "document_tokens")]
         words = [text_of(t["token"], "a token", empty=True) for t in tokens]
         tags = [_tag(w) or (("", False, "") if t.get("html_token") else None) if t.get("html_token", True) else None
                 for w, t in zip(words, tokens, strict=True)]
@@ -78,11 +84,11 @@ def read_page(record: dict[str, Any]) -> Page:
 
 
 def _tag(word: str) -> tuple[str, bool, str] | None:
-    found = _TAG.fullmatch(word) if word.startswith("<") else None
-    return (found[2].lower(), bool(found[1]), found[3]) if found else None
+    match = _TAG.fullmatch(word) if word.startswith("<") else None
+    return (match[2].lower(), bool(match[1]), match[3]) if match else None
 
 
-def _title(record: dict[str, Any]) -> str:
+def _title(record: Record) -> str:
     url = html.unescape(text_of(record.get("document_url") or "", "document_url", empty=True))
     try:
         parts = urlsplit(url)
@@ -113,7 +119,10 @@ def sections(page: Page) -> list[str]:
 
 
 def span_of(value: Any, length: int, what: str) -> tuple[int, int] | None:
-    """A token range ``start_token``, ``end_token``; None where it is null (-1). Unusable where it lies outside the page."""
+    """A token range ``start_token``, ``end_token``; None where it is null (-1).
+
+    Unusable where it lies outside the page.
+    """
     value = object_of(value, what)
     start, end = value.get("start_token"), value.get("end_token")
     if start in (None, -1) and not isinstance(start, float):
@@ -123,8 +132,11 @@ def span_of(value: Any, length: int, what: str) -> tuple[int, int] | None:
     return start, end
 
 
-def candidates(record: dict[str, Any], page: Page) -> tuple[list[tuple[int, int]], int]:
-    """Top-level candidates in page order, and how many lie outside the page; one within another is left out, whatever its flag says."""
+def candidates(record: Record, page: Page) -> tuple[list[tuple[int, int]], int]:
+    """Top-level candidates in page order, and how many lie outside the page.
+
+    One within another is left out, whatever its flag says.
+    """
     spans, outside = [], 0
     for c in list_of(record.get("long_answer_candidates"), "long_answer_candidates"):
         try:
@@ -146,13 +158,17 @@ def passages(page: Page, spans: list[tuple[int, int]], benchmark: str, source: s
     under = sections(page)
     out = []
     for start, end in spans:
-        passage = _table(page, start, end, benchmark, under[start], source) or _text(page, start, end, benchmark, under[start], source)
+        passage = _table(page, start, end, benchmark, under[start], source) or _text(page, start, end, benchmark,
+                                                                                     under[start], source)
         out += [passage] if passage else []
     return out
 
 
 def _text(page: Page, start: int, end: int, benchmark: str, section: str, source: str) -> Passage | None:
-    """Words joined by a space; where HTML stood between them (the next list entry, the next row) by a blank line, which ends a sentence."""
+    """Words joined by a space.
+
+    Where HTML stood between them (the next list entry, the next row) by a blank line, which ends a sentence.
+    """
     text: list[str] = []
     places: list[tuple[int, int] | None] = []
     length, broke = 0, False
@@ -163,12 +179,14 @@ def _text(page: Page, start: int, end: int, benchmark: str, section: str, source
             continue
         gap = "" if not text else "\n\n" if broke else " "
         text += [gap, word] if gap else [word]
-        places.append((length + len(gap), length + len(gap) + len(word)))
-        length, broke = places[-1][1], False
+        start_at = length + len(gap)
+        length, broke = start_at + len(word), False
+        places.append((start_at, length))
     if not text:
         return None
     whole = text_of("".join(text), "a passage")
-    return Passage(Item(item_id(benchmark, page.title, section, whole), benchmark, "text", title=page.title, section=section, text=whole,
+    return Passage(Item(item_id(benchmark, page.title, section, whole), benchmark, "text", title=page.title,
+                        section=section, text=whole,
                         source=source), start, end, places)
 
 
@@ -181,9 +199,11 @@ class _Cell:
 
 
 def _table(page: Page, start: int, end: int, benchmark: str, section: str, source: str) -> Passage | None:
-    """A <Table> as a table item, None where its rows are not plain: a table in a table, words outside cells, fewer than two rows or columns.
+    """A <Table> as a table item, None where its rows are not plain: a table in a table, words outside cells, fewer than
+    two rows or columns.
 
-    A first row of two or more <Th> names the columns. A cell over several columns stands in the first, one over several rows in each of them.
+    A first row of two or more <Th> names the columns. A cell over several columns stands in the first, one over several
+    rows in each of them.
     """
     read = _cells(page, start, end)
     if read is None:
@@ -198,7 +218,8 @@ def _table(page: Page, start: int, end: int, benchmark: str, section: str, sourc
     number = {n: i - names for i, n in enumerate(kept)}
     places = [None if n is None or number[n] < 0 else (number[n], number[n] + 1) for n in at]
     content = "\x1e".join("\x1d".join(r) for r in (header, *body))
-    item = Item(item_id(benchmark, page.title, section, "table", text_of(content, "a table")), benchmark, "table", title=page.title,
+    item = Item(item_id(benchmark, page.title, section, "table", text_of(content, "a table")), benchmark, "table",
+                title=page.title,
                 section=section, header=header, rows=tuple(body), source=source)
     return Passage(item, start, end, places)
 
@@ -237,8 +258,8 @@ def _cells(page: Page, start: int, end: int) -> tuple[list[list[_Cell]], list[in
 
 
 def _times(attributes: str, name: str) -> int:
-    found = re.search(rf"\b_?{name}\s*=\s*[\"']?(\d{{1,6}})", attributes, re.IGNORECASE)
-    return min(MAX_SPAN, max(1, int(found[1]))) if found else 1
+    match = re.search(rf"\b_?{name}\s*=\s*[\"']?(\d{{1,6}})", attributes, re.IGNORECASE)
+    return min(MAX_SPAN, max(1, int(match[1]))) if match else 1
 
 
 def _grid(rows: list[list[_Cell]], kept: list[int]) -> list[tuple[str, ...]]:

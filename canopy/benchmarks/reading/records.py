@@ -1,4 +1,7 @@
-"""Reading release files whose container varies: JSON lists, JSON Lines, compressed or not, Parquet, and copies of one file in several folders."""
+"""Reading release files whose container varies.
+
+JSON lists, JSON Lines, compressed or not, Parquet, and copies of one file in several folders.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,18 @@ from canopy.ingest.fields import text_of
 from canopy.ingest.files import iterate_jsonl, load_json_list
 from canopy.ingest.sink import Sink, Unusable
 
-# Splits that no training or test side is made of by name: what a release holds back has no gold, and its own test file may share gold with train.
+Record = dict[str, Any]  # a JSON object as published, its shape not yet checked
+# Splits that no training or test side is made of by name: what a release holds back has no gold, and its own test file
+# may share gold with train.
 BLIND, HELD_OUT = "blind test", "annotated test"
 
 
 def distinct_files(paths: Iterable[Path], sink: Sink) -> list[Path]:
-    """One path a file name, the first given; a note names the copies, which people keep of a release (``data``, ``data_ids``).
+    """One path a file name, the first given; a note names the copies, which people keep of a release (``data``,
+    ``data_ids``).
 
-    Names that end in neither .json, .jsonl, .jsonl.gz nor .parquet (a download that has not finished) are left out with a note.
+    Names that end in neither .json, .jsonl, .jsonl.gz nor .parquet (a download that has not finished) are left out with
+    a note.
     """
     kept: dict[str, Path] = {}
     for path in dict.fromkeys(paths):  # one file may be known under two roles
@@ -33,7 +40,8 @@ def distinct_files(paths: Iterable[Path], sink: Sink) -> list[Path]:
 
 
 def iterate_records(path: Path, sink: Sink, holds: str = "question") -> Iterator[tuple[str, Any]]:
-    """Records of a file with their place: a JSON list (``record N``, from 0), JSON Lines (``line N``, from 1), whatever its name ends in, or Parquet.
+    """Records of a file with their place: a JSON list (``record N``, from 0), JSON Lines (``line N``, from 1), whatever
+    its name ends in, or Parquet.
 
     ``holds``: a field of every record, which tells a line of a .json file from any other object.
 
@@ -61,8 +69,11 @@ def _is_lines(path: Path, holds: str) -> bool:
     return isinstance(record, dict) and holds in record
 
 
-def _parquet(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a Parquet file, as mirrors publish them; few at a time, since a small file can say a long string a million times."""
+def _parquet(path: Path) -> Iterator[Record]:
+    """Rows of a Parquet file, as mirrors publish them.
+
+    Few at a time, since a small file can say a long string a million times.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -85,7 +96,7 @@ def given_id(record: Any, *fields: str) -> str:
     return ""
 
 
-def object_of(record: Any, what: str = "a record") -> dict[str, Any]:
+def object_of(record: Any, what: str = "a record") -> Record:
     """A JSON object; Unusable where it is something else."""
     if not isinstance(record, dict):
         raise Unusable(f"{what} must be an object, not {type(record).__name__}")

@@ -18,7 +18,8 @@ def _entries(raw: Path) -> Iterator[tuple[str, bool]]:
     base = os.fspath(raw)
     seen: set[str] = set()
     for folder, folders, files in os.walk(base, followlinks=True):
-        # Linked folders are followed, since releases often lie on another disk; each real one once, since a link may lead back.
+        # Linked folders are followed, since releases often lie on another disk; each real one once, since a link may
+        # lead back.
         real = os.path.realpath(folder)
         if real in seen:
             folders[:] = []
@@ -34,8 +35,8 @@ def _entries(raw: Path) -> Iterator[tuple[str, bool]]:
 def find_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
     """Which files of a release a folder holds, by role; a role that is absent maps to an empty list.
 
-    Of a role's patterns the first that matches anything wins; its matches come sorted by depth, then path. A folder's content is not
-    matched against other roles' file patterns unless those name it.
+    Of a role's patterns the first that matches anything wins; its matches come sorted by depth, then path. A folder's
+    content is not matched against other roles' file patterns unless those name it.
 
     Raises
     ------
@@ -45,25 +46,29 @@ def find_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
     if not raw.is_dir():
         raise DataError(f"{raw}: no such folder")
     entries = list(_entries(raw))
-    found: dict[str, list[Path]] = {}
+    by_role: dict[str, list[Path]] = {}
     for file in benchmark.files:
-        found[file.role] = []
+        by_role[file.role] = []
         for pattern in file.patterns:
-            folder, wanted = pattern.endswith("/"), pattern.rstrip("/")
+            folder, name = pattern.endswith("/"), pattern.rstrip("/")
             hits = [p for p, is_folder in entries if is_folder == folder and (
-                fnmatch.fnmatchcase(p, wanted) or fnmatch.fnmatchcase(p, f"*/{wanted}"))]
+                fnmatch.fnmatchcase(p, name) or fnmatch.fnmatchcase(p, f"*/{name}"))]
             if hits:
-                found[file.role] = [raw / p for p in sorted(hits, key=lambda p: (p.count("/"), p))]
+                by_role[file.role] = [raw / p for p in sorted(hits, key=lambda p: (p.count("/"), p))]
                 break
-    return found
+    return by_role
 
 
 def require_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
-    """`find_files`, and DataError where a group of ``needs`` has no file; the message says what to put there and where it comes from."""
-    found = find_files(raw, benchmark)
+    """`find_files`, and DataError where a group of ``needs`` has no file.
+
+    The message says what to put there and where it comes from.
+    """
+    files = find_files(raw, benchmark)
     by_role = {f.role: f for f in benchmark.files}
     for group in benchmark.needs:
-        if not any(found[r] for r in group):
+        if not any(files[r] for r in group):
             names = ", ".join(by_role[r].patterns[0] for r in group)
-            raise DataError(f"{raw}: none of {names} is there; {benchmark.title} comes from {benchmark.home} (`canopy data check` shows what is expected)")
-    return found
+            raise DataError(f"{raw}: none of {names} is there; {benchmark.title} comes from {benchmark.home} (`canopy "
+                            "data check` shows what is expected)")
+    return files

@@ -1,4 +1,7 @@
-"""Gold of a TAT-QA question: mapped facts where the file has them, else where its answer or derivation stands on the page."""
+"""Gold of a TAT-QA question.
+
+Mapped facts where the file has them, else where its answer or derivation stands on the page.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,41 @@ from canopy.items import Annotation, Item
 Spans = list[tuple[int, int]]
 
 
-def gold_of(record: Mapping[str, Any], answers: Sequence[str], qid: str, table: Item | None, paragraphs: Mapping[int, Item],
+def gold_of(record: Mapping[str, Any], answers: Sequence[str], qid: str, table: Item | None,
+            paragraphs: Mapping[int, Item],
             fallbacks: list[str]) -> list[Annotation]:
-    """Annotations of one question, joint evidence all. What is said less exactly than the file should allow is added to ``fallbacks``.
+    """Annotations of one question, joint evidence all. What is said less exactly than the file should allow is added to
+    ``fallbacks``.
 
     Raises
     ------
     Unusable
-        Where a mapping, an order number or a derivation is of the wrong form, or no part of the page that the question rests on can be used.
+        Where a mapping, an order number or a derivation is of the wrong form, or no part of the page that the question
+        rests on can be used.
     """
     rows, spans, outside = mapped(record, table, paragraphs)
     pseudo = not rows and not spans
     whole: set[int] = set()
     if outside:
-        fallbacks.append("a fact mapped to a place the page does not have left out" if not pseudo else "facts mapped to places the page does not have: "
+        fallbacks.append("a fact mapped to a place the page does not have left out" if not pseudo
+                         else "facts mapped to places the page does not have: "
                          "located by answer and derivation")
     if pseudo:
         rows, spans, whole = located(record, answers, table, paragraphs, fallbacks)
-    out = [Annotation(qid, table.id, "rows", tuple((float(r), float(r + 1)) for r in sorted(rows)), pseudo=pseudo)] if rows and table else []
-    out += [Annotation(qid, paragraphs[o].id, "chars", tuple((float(a), float(b)) for a, b in sorted(set(s))), pseudo=pseudo) for o, s in spans.items()]
-    return out + [Annotation(qid, (paragraphs[o] if o else table).id, "item", pseudo=pseudo) for o in sorted(whole) if o or table]
+    out = [Annotation(qid, table.id, "rows", tuple((float(r), float(r + 1)) for r in sorted(rows)),
+                      pseudo=pseudo)] if rows and table else []
+    out += [Annotation(qid, paragraphs[o].id, "chars", tuple((float(a), float(b)) for a, b in sorted(set(s))),
+                       pseudo=pseudo) for o, s in spans.items()]
+    wholes = [paragraphs[o] if o else table for o in sorted(whole)]
+    return out + [Annotation(qid, item.id, "item", pseudo=pseudo) for item in wholes if item]
 
 
-def mapped(record: Mapping[str, Any], table: Item | None, paragraphs: Mapping[int, Item]) -> tuple[set[int], dict[int, Spans], int]:
+def mapped(record: Mapping[str, Any], table: Item | None,
+           paragraphs: Mapping[int, Item]) -> tuple[set[int], dict[int, Spans], int]:
     """The rows and the paragraphs' spans that ``mappings`` name, and how many of its places the page does not have.
 
-    ``{"table": [row, column]}``, the heads counted; ``{"paragraph_2": [start, end]}``, characters of the paragraph of that order.
+    ``{"table": [row, column]}``, the heads counted; ``{"paragraph_2": [start, end]}``, characters of the paragraph of
+    that order.
     """
     rows: set[int] = set()
     spans: dict[int, Spans] = {}
@@ -48,7 +60,8 @@ def mapped(record: Mapping[str, Any], table: Item | None, paragraphs: Mapping[in
         if not isinstance(entry, dict):
             raise Unusable(f"a mapping must be an object, not {type(entry).__name__}")
         for place, at in entry.items():
-            if not (isinstance(at, list) and len(at) == 2 and all(isinstance(x, int) and not isinstance(x, bool) for x in at)):
+            if not (isinstance(at, list) and len(at) == 2 and all(isinstance(x, int) and not isinstance(x, bool)
+                                                                  for x in at)):
                 raise Unusable(f"a mapping to {place[:40]!r} must be two whole numbers, not {str(at)[:40]!r}")
             a, b = at
             order = re.fullmatch(r"paragraph_(\d{1,9})", place)
@@ -72,8 +85,9 @@ def located(record: Mapping[str, Any], answers: Sequence[str], table: Item | Non
             fallbacks: list[str]) -> tuple[set[int], dict[int, Spans], set[int]]:
     """Rows and spans that state the answer's facts, and what is gold whole: orders of paragraphs, 0 for the table.
 
-    Facts: an arithmetic answer's are the numbers of its derivation, a count's are what was counted, another's the answer itself, with the
-    numbers that a comparison compares. ``answer_from`` says where they stand: for ``table-text`` in the table before the named paragraphs.
+    Facts: an arithmetic answer's are the numbers of its derivation, a count's are what was counted, another's the
+    answer itself, with the numbers that a comparison compares. ``answer_from`` says where they stand: for
+    ``table-text`` in the table before the named paragraphs.
     """
     source = record.get("answer_from")
     facts, compared = facts_of(record, answers)
@@ -85,12 +99,12 @@ def located(record: Mapping[str, Any], answers: Sequence[str], table: Item | Non
         rows, missing = rows_of(facts, table.rows, str(record["question"]))
         rows |= rows_of(compared, table.rows, str(record["question"]))[0]
     if source != "table":
-        wanted = [f for f in facts if f in missing]
+        absent = [f for f in facts if f in missing]
         for order in [o for o in named if o in paragraphs] or (list(paragraphs) if source == "text" else []):
-            for fact in wanted:
-                found = spans_of(fact, paragraphs[order].text)
-                if found:
-                    spans.setdefault(order, []).extend(found)
+            for fact in absent:
+                places = spans_of(fact, paragraphs[order].text)
+                if places:
+                    spans.setdefault(order, []).extend(places)
                     missing.discard(fact)
     if rows or spans:
         if missing:
@@ -98,7 +112,8 @@ def located(record: Mapping[str, Any], answers: Sequence[str], table: Item | Non
         return rows, spans, set()
     whole = {o for o in named if o in paragraphs and source != "table"} | ({0} if table and source != "text" else set())
     if not whole:
-        raise Unusable(f"its {'paragraphs' if source == 'text' else 'table'} cannot be used, and nothing else on the page states the answer")
+        raise Unusable(f"its {'paragraphs' if source == 'text' else 'table'} cannot be used, and nothing else on the "
+                       "page states the answer")
     fallbacks.append("the answer is not stated on its page: what it rests on is gold whole")
     return rows, spans, whole
 

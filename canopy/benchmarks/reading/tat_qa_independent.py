@@ -1,9 +1,11 @@
-"""Context-independent wordings of TAT-QA's questions (T2-RAGBench, subset TAT-DQA) and which question each of them rewords.
+"""Context-independent wordings of TAT-QA's questions (T2-RAGBench, subset TAT-DQA) and which question each of them
+rewords.
 
-A row has ``question``, ``context`` (the page's text), ``program_answer``, ``original_answer`` and ids. Where an id is a TAT-QA question's, that
-is the one. Else the page is the one an id names, or the one whose sentences and figures stand in the context; and the question is the one
-on that page with the same answer, among several the one whose own words the new wording keeps best. A row that fits no single question is
-left out and counted: a guess would ask for another answer.
+A row has ``question``, ``context`` (the page's text), ``program_answer``, ``original_answer`` and ids. Where an id is a
+TAT-QA question's, that is the one. Else the page is the one an id names, or the one whose sentences and figures stand
+in the context; and the question is the one on that page with the same answer, among several the one whose own words the
+new wording keeps best. A row that fits no single question is left out and counted: a guess would ask for another
+answer.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from canopy.ingest.fields import text_of
 from canopy.ingest.sink import Sink, Waiting
 from canopy.items import Item
 
-_IDS = ("question_id", "question_uid", "uid", "id", "context_id", "document_id", "doc_uid", "doc_id", "table_uid", "table_id")
+_IDS = ("question_id", "question_uid", "uid", "id", "context_id", "document_id", "doc_uid", "doc_id", "table_uid",
+        "table_id")
 _SHINGLE, _LEAST_SHARE, _LEAST_HITS, _RIVAL = 6, 0.5, 3, 0.8
 _SCALES = {"percent": Decimal("0.01"), "thousand": Decimal(10**3), "million": Decimal(10**6), "billion": Decimal(10**9)}
 _WORDS = re.compile(r"[^\W_]+")
@@ -44,20 +47,26 @@ class PageLike(Protocol):
 
 
 def match_rewritten(files: Iterable[Path], pages: Sequence[PageLike], sink: Sink) -> dict[str, str]:
-    """The new wording by question uid. Every row is a record: waiting where its page is not among ``pages``, a fallback where it fits no question."""
-    found: dict[str, str] = {}
+    """The new wording by question uid.
+
+    Every row is a record: waiting where its page is not among ``pages``, a fallback where it fits no question.
+    """
+    wordings: dict[str, str] = {}
     files = list(files)
-    index = _Pages(pages) if files else None
+    if not files:
+        return wordings
+    index = _Pages(pages)
     for path in files:
         for place, row in iterate_records(path, sink):
             with sink.record(path, given_id(row, "id", "question_id") or place) as draft:
                 words = text_of(object_of(row)["question"], "question").strip()
                 uid = index.question_for(row, words)
                 if uid is None:
-                    draft.fallbacks.append("a context-independent question that fits no single question of its page: left out")
-                elif found.setdefault(uid, words) != words:
+                    draft.fallbacks.append("a context-independent question that fits no single question of its page: "
+                                           "left out")
+                elif wordings.setdefault(uid, words) != words:
                     draft.fallbacks.append("a second context-independent form of one question: left out")
-    return found
+    return wordings
 
 
 class _Pages:
@@ -71,33 +80,39 @@ class _Pages:
         self.saying: dict[str, list[int]] = {}
         for n, p in enumerate(pages):
             cells = [c for row in (p.table.rows if p.table else ()) for c in row]
-            features = set().union(*(_features(i.text) for i in p.paragraphs.values()), _figures(cells)) if p.paragraphs or cells else set()
+            features = set().union(*(_features(i.text) for i in p.paragraphs.values()),
+                                   _figures(cells)) if p.paragraphs or cells else set()
             self.size.append(len(features))
             for f in features:
                 self.saying.setdefault(f, []).append(n)
         self.pages_of = lru_cache(maxsize=256)(self._pages_of)
 
     def question_for(self, row: Mapping[str, Any], words: str) -> str | None:
-        """The uid of the question that a row rewords, None where none or several could be meant. Waiting where its page is not there."""
+        """The uid of the question that a row rewords, None where none or several could be meant.
+
+        Waiting where its page is not there.
+        """
         ids = [row[k] for k in _IDS if isinstance(row.get(k), str)]
         direct = [i for i in ids if i in self.questions]
         if direct:
             return direct[0]
-        pages = [self.by_uid[i] for i in ids if i in self.by_uid] or self.pages_of(text_of(row.get("context") or "", "context", empty=True))
+        pages = [self.by_uid[i] for i in ids if i in self.by_uid] or self.pages_of(text_of(row.get("context") or "",
+                                                                                           "context", empty=True))
         if not pages:
             raise Waiting("the page it was written for is not among TAT-QA's files here")
-        wanted = [_answer_keys(row.get(k), None) for k in ("original_answer", "program_answer")]
+        answers = [_answer_keys(row.get(k), None) for k in ("original_answer", "program_answer")]
         able = []
         for q in (q for n in pages for q in self.pages[n].questions if given_id(q, "uid")):
             keys = _answer_keys(q.get("answer"), q.get("scale"))
-            if any(keys & w for w in wanted):
+            if any(keys & w for w in answers):
                 able.append((_kept(q.get("question"), words), given_id(q, "uid")))
         able.sort(reverse=True)
         return able[0][1] if able and able[0][0] > 0 and (len(able) == 1 or able[0][0] > able[1][0]) else None
 
     def _pages_of(self, context: str) -> list[int]:
         """The pages of whose features a context has at least half, and not much fewer than of the best one's."""
-        hits = Counter(n for f in _features(context) | _figures(re.findall(r"\d[\d,.]*\d", context)) for n in self.saying.get(f, ()))
+        hits = Counter(n for f in _features(context) | _figures(re.findall(r"\d[\d,.]*\d", context))
+                       for n in self.saying.get(f, ()))
         share = {n: h / self.size[n] for n, h in hits.items() if h >= min(_LEAST_HITS, self.size[n])}
         best = max(share.values(), default=0.0)
         return sorted(n for n, s in share.items() if s >= max(_LEAST_SHARE, _RIVAL * best))
@@ -121,7 +136,10 @@ def _kept(original: Any, words: str) -> float:
 
 
 def _answer_keys(answer: Any, scale: Any) -> set[str]:
-    """Forms under which two statements of one answer meet: its words, its number, and its number in full (``scale``)."""
+    """Forms under which two statements of one answer meet.
+
+    Its words, its number, and its number in full (``scale``).
+    """
     if isinstance(answer, str) and answer[:1] == "[" and len(answer) < 10_000:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             answer = ast.literal_eval(answer)

@@ -14,20 +14,29 @@ LONGEST = 1e7
 
 
 def seconds_of(value: Any, what: str = "a time") -> float:
-    """Seconds of a number or of a string like ``15``, ``00:15``, ``1:02:03.5``; Unusable where it is neither, negative or not finite."""
+    """Seconds of a number or of a string like ``15``, ``00:15``, ``1:02:03.5``.
+
+    Unusable where it is neither, negative or not finite.
+    """
     if isinstance(value, str):
         m = _CLOCK.fullmatch(value.strip())
         if not m:
             raise Unusable(f"{what} must be seconds, MM:SS or H:MM:SS, not {value[:60]!r}")
         hours, minutes, seconds = m.groups()
         value = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds.replace(",", "."))
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or not 0 <= value <= LONGEST:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not math.isfinite(value)
+        or not 0 <= value <= LONGEST
+    ):
         raise Unusable(f"{what} must be a number of seconds from 0 on, not {str(value)[:60]!r}")
     return float(value)
 
 
 def span_of(value: Any, what: str = "a time reference") -> tuple[float, float]:
-    """A span as (start, end) in seconds, from ``[start, end]``, ``"start-end"`` or a single time (an instant, of zero length)."""
+    """A span as (start, end) in seconds, from ``[start, end]``, ``"start-end"`` or a single time (an instant, of
+    zero length)."""
     if isinstance(value, str):
         value = _BETWEEN.split(value.strip())
     ends = [value] if not isinstance(value, (list, tuple)) else list(value)

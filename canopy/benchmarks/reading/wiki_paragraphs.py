@@ -1,8 +1,9 @@
-"""Multi-hop questions over Wikipedia paragraphs in the shape that HotpotQA began and 2WikiMultiHopQA took over: one reader for both.
+"""Multi-hop questions over Wikipedia paragraphs in the shape that HotpotQA began and 2WikiMultiHopQA took over: one
+reader for both.
 
-A record has a question, a context of titled paragraphs cut into sentences, and supporting facts that name a title and a sentence number.
-Official files hold pairs, ``[[title, [sentence, ...]], ...]``; mirrors hold a dict of lists (``title`` with ``sentences`` or ``content``,
-and ``title`` with ``sent_id``) and may drop the id.
+A record has a question, a context of titled paragraphs cut into sentences, and supporting facts that name a title and a
+sentence number. Official files hold pairs, ``[[title, [sentence, ...]], ...]``; mirrors hold a dict of lists (``title``
+with ``sentences`` or ``content``, and ``title`` with ``sent_id``) and may drop the id.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from canopy.benchmarks.reading.records import (
     BLIND,
     HELD_OUT,
+    Record,
     given_id,
     iterate_records,
     list_of,
@@ -28,7 +30,7 @@ from canopy.ingest.fields import item_id, text_of
 from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
 
-Answers = Callable[[dict[str, Any]], tuple[str, ...]]
+Answers = Callable[[Record], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,9 @@ class Paragraph:
 class Reader:
     """Reads the files of one release into a sink.
 
-    A supporting paragraph that its own record lacks (the full-wiki setting retrieves its contexts) is looked for by title among the
-    contexts of all other records; a record still without it waits. Such records are therefore mapped last.
+    A supporting paragraph that its own record lacks (the full-wiki setting retrieves its contexts) is looked for by
+    title among the contexts of all other records; a record still without it waits. Such records are therefore mapped
+    last.
 
     Parameters
     ----------
@@ -71,7 +74,7 @@ class Reader:
         for path, name, record, split in self.postponed:
             self._map(path, name, record, split)
 
-    def _contexts(self, record: dict[str, Any], name: str) -> list[Paragraph]:
+    def _contexts(self, record: Record, name: str) -> list[Paragraph]:
         return contexts(record, name, self.sink.benchmark, self.stripped)
 
     def _learn(self, paragraphs: Sequence[Paragraph]) -> None:
@@ -80,25 +83,32 @@ class Reader:
 
     def _map(self, path: Path, name: str, record: Any, split: str) -> None:
         with self.sink.record(path, name) as draft:
-            found = self._contexts(object_of(record), name)
-            self._learn(found)
-            map_record(record, found, split, self.sink.benchmark, draft, self.answers, self.pool)
+            paragraphs = self._contexts(object_of(record), name)
+            self._learn(paragraphs)
+            map_record(record, paragraphs, split, self.sink.benchmark, draft, self.answers, self.pool)
 
 
 def title_key(title: str) -> str:
-    """What two spellings of one title have in common: HTML entities (``Etiquette &amp; Espionage``), accents' encoding and spacing apart."""
+    """What two spellings of one title have in common: HTML entities (``Etiquette &amp.
+
+    Espionage``), accents' encoding and spacing apart.
+    """
     return " ".join(unicodedata.normalize("NFC", html.unescape(title)).split())
 
 
-def context_pairs(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    """The context as (title, sentences), from the official pairs or a mirror's dict of lists. Unusable where it is neither."""
+def context_pairs(record: Record) -> list[tuple[str, list[str]]]:
+    """The context as (title, sentences), from the official pairs or a mirror's dict of lists.
+
+    Unusable where it is neither.
+    """
     context = record["context"]
     if isinstance(context, dict):
         texts = context["sentences"] if "sentences" in context else context["content"]
         pairs = pairs_of(context["title"], texts, "context")
     else:
         paragraphs = list_of(context, "context")
-        pairs = [(p["title"], p["sentences"]) if isinstance(p, dict) else pair_of(p, "a context paragraph") for p in paragraphs]
+        pairs = [(p["title"], p["sentences"]) if isinstance(p, dict) else pair_of(p, "a context paragraph")
+                 for p in paragraphs]
     out = []
     for title, sentences in pairs:
         if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
@@ -107,8 +117,11 @@ def context_pairs(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
     return out
 
 
-def supporting_facts(record: dict[str, Any]) -> dict[str, list[int]]:
-    """Supporting facts as sentence numbers by title, from the official pairs or a mirror's dict of lists; {} where there are none."""
+def supporting_facts(record: Record) -> dict[str, list[int]]:
+    """Supporting facts as sentence numbers by title, from the official pairs or a mirror's dict of lists.
+
+    {} where there are none.
+    """
     facts = record.get("supporting_facts")
     if isinstance(facts, dict):
         pairs = pairs_of(facts["title"], facts["sent_id"], "supporting_facts")
@@ -117,7 +130,8 @@ def supporting_facts(record: dict[str, Any]) -> dict[str, list[int]]:
     out: dict[str, list[int]] = {}
     for title, number in pairs:
         if not isinstance(number, int) or isinstance(number, bool):
-            raise Unusable(f"supporting fact {str(title)[:80]!r}: its sentence number must be an integer, not {str(number)[:80]!r}")
+            raise Unusable(f"supporting fact {str(title)[:80]!r}: its sentence number must be an integer, not "
+                           f"{str(number)[:80]!r}")
         out.setdefault(text_of(title, "a supporting fact's title", empty=True), []).append(number)
     return out
 
@@ -127,17 +141,19 @@ def lacks_gold(record: Any) -> bool:
     if not isinstance(record, dict):
         return False
     try:
-        titles = {title_key(t) for t, sentences in context_pairs(record) if text_of("".join(sentences), "a paragraph", empty=True).strip()}
+        titles = {title_key(t) for t, sentences in context_pairs(record)
+                  if text_of("".join(sentences), "a paragraph", empty=True).strip()}
         return bool({title_key(t) for t in supporting_facts(record)} - titles)
     except (Unusable, KeyError):
         return False  # mapping it says what is wrong
 
 
-def contexts(record: dict[str, Any], name: str, benchmark: str, stripped: bool) -> list[Paragraph]:
+def contexts(record: Record, name: str, benchmark: str, stripped: bool) -> list[Paragraph]:
     """The context's paragraphs that have any words.
 
-    HotpotQA's sentences bring the space before them, so joining them gives the paragraph back byte for byte; 2WikiMultiHopQA's and some
-    mirrors' are stripped, and are joined by a space. Which it is shows in the record as a whole: do most sentences bring one?
+    HotpotQA's sentences bring the space before them, so joining them gives the paragraph back byte for byte;
+    2WikiMultiHopQA's and some mirrors' are stripped, and are joined by a space. Which it is shows in the record as a
+    whole: do most sentences bring one?
     """
     pairs = context_pairs(record)
     seams = [a[-1:].isspace() or b[:1].isspace() for _, s in pairs for a, b in zip(s[:-1], s[1:], strict=True)]
@@ -150,9 +166,9 @@ def contexts(record: dict[str, Any], name: str, benchmark: str, stripped: bool) 
             spans.append((len(text), len(text) + len(s)))
             text += s
         if text.strip():
-            shown = html.unescape(title).strip()
+            heading = html.unescape(title).strip()
             text_of(text, f"paragraph {title[:80]!r}")
-            item = Item(item_id(benchmark, shown, text), benchmark, "text", title=shown, text=text, source=name)
+            item = Item(item_id(benchmark, heading, text), benchmark, "text", title=heading, text=text, source=name)
             out.append(Paragraph(item, tuple(spans)))
     return out
 
@@ -164,42 +180,48 @@ def _by_title(paragraphs: Sequence[Paragraph]) -> dict[str, list[Paragraph]]:
     return out
 
 
-def map_record(record: dict[str, Any], found: Sequence[Paragraph], split: str, benchmark: str, draft: Draft, answers: Answers,
+def map_record(record: Record, paragraphs: Sequence[Paragraph], split: str, benchmark: str, draft: Draft,
+               answers: Answers,
                pool: dict[str, dict[str, Paragraph]]) -> None:
     """One official object to items, a question and its gold sentences.
 
-    A record without an id takes one from the digest of its question. Facts past the last sentence of their paragraph fall back to those
-    inside it, or to the paragraph whole; a record whose answer and facts are withheld is a question without gold.
+    A record without an id takes one from the digest of its question. Facts past the last sentence of their paragraph
+    fall back to those inside it, or to the paragraph whole; a record whose answer and facts are withheld is a question
+    without gold.
     """
     question = text_of(record["question"], "question").strip()
     own = given_id(record, "_id", "id")
     qid = f"{benchmark}/{text_of(own, 'id')}" if own else item_id(benchmark, question)
     facts, accepted = supporting_facts(record), answers(record)
-    draft.items.extend(p.item for p in found)
-    if not found:
+    draft.items.extend(p.item for p in paragraphs)
+    if not paragraphs:
         raise Unusable("no paragraph with any text")
     if split == "test":
         split = HELD_OUT if facts or accepted else BLIND
     if not facts:
-        draft.fallbacks.append("blind test: no answer and no supporting facts" if split == BLIND else "no supporting facts: question without gold")
+        draft.fallbacks.append("blind test: no answer and no supporting facts" if split == BLIND
+                               else "no supporting facts: question without gold")
     kind = record.get("type")
     draft.questions.append(Question(qid, benchmark, question, accepted, kind if isinstance(kind, str) else "", split))
-    own_titles = _by_title(found)
-    wanted: dict[str, set[int]] = {}
+    own_titles = _by_title(paragraphs)
+    numbers_of: dict[str, set[int]] = {}
     for title, numbers in facts.items():
-        wanted.setdefault(title_key(title), set()).update(numbers)
-    for key, numbers in wanted.items():
+        numbers_of.setdefault(title_key(title), set()).update(numbers)
+    for key, marked in numbers_of.items():
         if key in own_titles:
-            paragraph = next((p for p in own_titles[key] if max(numbers) < len(p.sentences)), own_titles[key][0])
+            paragraph = next((p for p in own_titles[key] if max(marked) < len(p.sentences)), own_titles[key][0])
         else:
-            paragraph = _elsewhere(key, max(numbers), pool)
+            paragraph = _elsewhere(key, max(marked), pool)
             draft.items.append(paragraph.item)
             draft.fallbacks.append("a supporting paragraph that its context lacks, found in another record's")
-        draft.annotations.append(_gold(qid, paragraph, numbers, draft))
+        draft.annotations.append(_gold(qid, paragraph, marked, draft))
 
 
 def _elsewhere(key: str, last: int, pool: dict[str, dict[str, Paragraph]]) -> Paragraph:
-    """The one paragraph with this title and enough sentences in any record; Waiting where there is none, or more than one."""
+    """The one paragraph with this title and enough sentences in any record.
+
+    Waiting where there is none, or more than one.
+    """
     able = [p for p in pool.get(key, {}).values() if last < len(p.sentences)]
     if len(able) != 1:
         more = f"; {len(able)} different paragraphs elsewhere have this title" if able else ""
@@ -210,7 +232,8 @@ def _elsewhere(key: str, last: int, pool: dict[str, dict[str, Paragraph]]) -> Pa
 def _gold(qid: str, paragraph: Paragraph, numbers: set[int], draft: Draft) -> Annotation:
     text, sentences = paragraph.item.text, paragraph.sentences
     spans = [sentences[n] for n in sorted(numbers) if 0 <= n < len(sentences)]
-    held = tuple((float(a), float(b)) for a, b in spans if text[a:b].strip())
-    if len(held) < len(numbers):
-        draft.fallbacks.append("a supporting fact past the last sentence, or blank" if held else "no supporting fact inside its paragraph: gold whole")
-    return Annotation(qid, paragraph.item.id, "chars" if held else "item", held)
+    inside = tuple((float(a), float(b)) for a, b in spans if text[a:b].strip())
+    if len(inside) < len(numbers):
+        draft.fallbacks.append("a supporting fact past the last sentence, or blank" if inside
+                               else "no supporting fact inside its paragraph: gold whole")
+    return Annotation(qid, paragraph.item.id, "chars" if inside else "item", inside)

@@ -1,12 +1,15 @@
-"""Wikipedia tables with linked passages, in the files that OTT-QA and HybridQA share: tables and passages as items, traced answer nodes as gold.
+"""Wikipedia tables with linked passages, in the files that OTT-QA and HybridQA share: tables and passages as items,
+traced answer nodes as gold.
 
-A table is ``<tables>/<table_id>.json``, its passages ``<requests>/<table_id>.json`` ({link: text}). An answer node is ``[text, [row, column],
-link, kind]``: rows and columns from 0, the header not counted. Nodes were made by looking for the answer's words in the table's cells and the
-linked passages, so they are weak labels: each is an alternative, a group of its own. They are located by coordinates and link, never by
-their text, which for a passage is the linked page's title.
+A table is ``<tables>/<table_id>.json``, its passages ``<requests>/<table_id>.json`` ({link: text}). An answer node is
+``[text, [row, column], link, kind]``: rows and columns from 0, the header not counted. Nodes were made by looking for
+the answer's words in the table's cells and the linked passages, so they are weak labels: each is an alternative, a
+group of its own. They are located by coordinates and link, never by their text, which for a passage is the linked
+page's title.
 
-What a node says is checked the way it was made. A record with a node that its table or passage contradicts is quarantined: the
-node was traced on another version of the page, and nothing tells which of the table's rows have moved since.
+What a node says is checked the way it was made. A record with a node that its table or passage contradicts is
+quarantined: the node was traced on another version of the page, and nothing tells which of the table's rows have moved
+since.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from canopy.benchmarks.reading.records import BLIND, given_id, list_of, object_of
+from canopy.benchmarks.reading.records import BLIND, Record, given_id, list_of, object_of
 from canopy.errors import DataError
 from canopy.ingest.fields import item_id, occurrences, text_of
 from canopy.ingest.files import load_json, load_json_list
@@ -37,21 +40,26 @@ def title_of(link: str) -> str:
 def passage_item(benchmark: str, link: str, text: Any) -> Item:
     """A linked passage; Unusable where its text is no text."""
     title = title_of(link)
-    return Item(item_id(benchmark, title, link, text_of(text, f"passage {link!r}")), benchmark, "text", title=title, text=text, source=link)
+    return Item(item_id(benchmark, title, link, text_of(text, f"passage {link!r}")), benchmark, "text", title=title,
+                text=text, source=link)
 
 
-def table_item(benchmark: str, table_id: str, record: dict[str, Any], source: str) -> tuple[Item, Links]:
-    """A table, its ragged rows filled up with empty cells, and the links of each official cell (none for a filled-up one).
+def table_item(benchmark: str, table_id: str, record: Record, source: str) -> tuple[Item, Links]:
+    """A table, its ragged rows filled up with empty cells, and the links of each official cell (none for a filled-up
+    one).
 
     Cells are ``[text, [links]]``, or plain strings in the open-domain corpus.
     """
-    cells = [[_cell(c, table_id) for c in list_of(r, f"table {table_id!r}: a row")] for r in [record["header"], *list_of(record["data"], "data")]]
+    cells = [[_cell(c, table_id) for c in list_of(r, f"table {table_id!r}: a row")]
+             for r in [record["header"], *list_of(record["data"], "data")]]
     if not any(text.strip() for r in cells[1:] for text, _ in r):
         raise Unusable(f"table {table_id!r} has no row with any words")
     width = max(len(r) for r in cells)
     header, *rows = (tuple(text for text, _ in r) + ("",) * (width - len(r)) for r in cells)
-    item = Item(f"{benchmark}/table/{table_id}", benchmark, "table", title=text_of(record.get("title") or "", "title", empty=True),
-                section=text_of(record.get("section_title") or "", "section_title", empty=True), header=header, rows=tuple(rows), source=source)
+    item = Item(f"{benchmark}/table/{table_id}", benchmark, "table",
+                title=text_of(record.get("title") or "", "title", empty=True),
+                section=text_of(record.get("section_title") or "", "section_title", empty=True), header=header,
+                rows=tuple(rows), source=source)
     return item, [[links for _, links in r] for r in cells[1:]]
 
 
@@ -69,7 +77,8 @@ class Tables:
     ``corpus``: items of the open-domain corpus, where a table without a file of its own may be.
     """
 
-    def __init__(self, benchmark: str, tables: Sequence[Path], requests: Sequence[Path], corpus: Mapping[str, Item]) -> None:
+    def __init__(self, benchmark: str, tables: Sequence[Path], requests: Sequence[Path],
+                 corpus: Mapping[str, Item]) -> None:
         self.benchmark, self.corpus = benchmark, corpus
         self.twice: list[Path] = []
         self._tables, self._requests = self._files(tables), self._files(requests)
@@ -78,18 +87,21 @@ class Tables:
 
     def _files(self, folders: Sequence[Path]) -> dict[str, Path]:
         """Files by id; names in either Unicode form are one id, since some file systems change it."""
-        found: dict[str, Path] = {}
+        files: dict[str, Path] = {}
         for path in (p for folder in folders[:1] for p in sorted(folder.glob("*.json"))):
-            if found.setdefault(unicodedata.normalize("NFC", path.stem), path) is not path:
+            if files.setdefault(unicodedata.normalize("NFC", path.stem), path) is not path:
                 self.twice.append(path)
-        return found
+        return files
 
     def ids(self) -> list[str]:
         """All table ids there are files for."""
         return list(self._tables)
 
     def _load(self, table_id: str) -> tuple[Item, Links | None, dict[str, Item]]:
-        """A table, its cells' links (None where they are not known), and its passages by link. Unusable where a file is broken."""
+        """A table, its cells' links (None where they are not known), and its passages by link.
+
+        Unusable where a file is broken.
+        """
         table_id = unicodedata.normalize("NFC", table_id)
         path = self._tables.get(table_id)
         if path is None:
@@ -103,13 +115,13 @@ class Tables:
         except DataError as e:
             raise Unusable(str(e)) from None
         table, links = table_item(self.benchmark, table_id, object_of(record, path.name), path.name)
-        found: dict[str, Item] = {}
+        items: dict[str, Item] = {}
         for link, text in object_of(passages, f"the request file of {path.name}").items():
             try:
-                found[link] = passage_item(self.benchmark, text_of(link, "a link"), text)
+                items[link] = passage_item(self.benchmark, text_of(link, "a link"), text)
             except Unusable as e:
                 self.broken.setdefault(table_id, {})[link] = str(e)
-        return table, links, found
+        return table, links, items
 
 
 def read_tables(sink: Sink, tables: Tables, files: Mapping[str, Sequence[Path]]) -> None:
@@ -119,7 +131,8 @@ def read_tables(sink: Sink, tables: Tables, files: Mapping[str, Sequence[Path]])
             for number, record in enumerate(load_json_list(path)):
                 with sink.record(path, given_id(record, "question_id") or f"record {number}") as draft:
                     map_record(record, split, sink.benchmark, tables, draft)
-                    # What the sink holds already it need not compare again: a table's passages are many, and so are its questions.
+                    # What the sink holds already it need not compare again: a table's passages are many, and so are its
+                    # questions.
                     draft.items[:] = [i for i in draft.items if sink.items.get(i.id) is not i]
         sink.notes.extend(f"{p}: not read: {files[role][0]} has these questions" for p in files[role][1:])
     sink.notes.extend(f"{p}: not read: {files[role][0]} is" for role in ("tables", "requests") for p in files[role][1:])
@@ -137,8 +150,8 @@ def read_tables(sink: Sink, tables: Tables, files: Mapping[str, Sequence[Path]])
 def map_record(record: Any, split: str, benchmark: str, tables: Tables, draft: Draft) -> None:
     """One official question to items, the question, and one alternative a traced node.
 
-    A question without nodes has its table as gold whole (HybridQA's and OTT-QA's questions were written about one table); one that names no
-    table, as in the blind test, has no gold.
+    A question without nodes has its table as gold whole (HybridQA's and OTT-QA's questions were written about one
+    table); one that names no table, as in the blind test, has no gold.
     """
     object_of(record)
     qid = f"{benchmark}/{text_of(record['question_id'], 'question_id')}"
@@ -151,40 +164,49 @@ def map_record(record: Any, split: str, benchmark: str, tables: Tables, draft: D
         table, links, passages = tables.load(text_of(record["table_id"], "table_id"))
         draft.items.extend([table, *passages.values()])
         nodes = {json.dumps(n): n for n in list_of(record.get("answer-node"), "answer-node")}
-        found = map_nodes(list(nodes.values()), answer, qid, table, links, passages, draft)
-        kinds = {kind for kind, _ in found}
-        for group, (_, annotations) in enumerate(found):
+        evidence = map_nodes(list(nodes.values()), answer, qid, table, links, passages, draft)
+        kinds = {kind for kind, _ in evidence}
+        for group, (_, annotations) in enumerate(evidence):
             draft.annotations.extend(Annotation(a.question_id, a.item_id, a.unit, a.spans, group) for a in annotations)
         if not nodes:
             draft.annotations.append(Annotation(qid, table.id, "item"))
             draft.fallbacks.append("no answer node: its table is gold whole")
-    draft.questions.append(Question(qid, benchmark, question, (answer,) if answer.strip() else (), "+".join(sorted(kinds)), split))
+    draft.questions.append(Question(qid, benchmark, question, (answer,) if answer.strip() else (),
+                                    "+".join(sorted(kinds)), split))
 
 
-def map_nodes(nodes: Sequence[Any], answer: str, qid: str, table: Item, links: Links | None, passages: Mapping[str, Item],
+def map_nodes(nodes: Sequence[Any], answer: str, qid: str, table: Item, links: Links | None,
+              passages: Mapping[str, Item],
               draft: Draft) -> list[tuple[str, list[Annotation]]]:
-    """Kind and evidence of each node. Unusable where a node is wrong; nodes whose passage is absent are left out, Waiting where all are."""
-    found, wrong, absent = [], [], []
+    """Kind and evidence of each node.
+
+    Unusable where a node is wrong; nodes whose passage is absent are left out, Waiting where all are.
+    """
+    evidence, wrong, absent = [], [], []
     for node in nodes:
         try:
-            found.append((node[3] if isinstance(node, list) and len(node) == 4 else "", map_node(node, answer, qid, table, links, passages)))
+            evidence.append((node[3] if isinstance(node, list) and len(node) == 4 else "",
+                             map_node(node, answer, qid, table, links, passages)))
         except Unusable as e:
             wrong.append(str(e))
         except Waiting as e:
             absent.append(str(e))
     if wrong:
-        raise Unusable(wrong[0] if len(nodes) == 1 else f"{len(wrong)} of {len(nodes)} answer nodes are wrong: {wrong[0]}")
-    if absent and not found:
+        raise Unusable(wrong[0] if len(nodes) == 1
+                       else f"{len(wrong)} of {len(nodes)} answer nodes are wrong: {wrong[0]}")
+    if absent and not evidence:
         raise Waiting(absent[0])
     if absent:
         draft.fallbacks.append("an answer node without its passage left out")
-    if any(kind == "calculation" for kind, _ in found):
+    if any(kind == "calculation" for kind, _ in evidence):
         draft.fallbacks.append("a calculated answer: its row cannot be checked against it")
-    return found
+    return evidence
 
 
-def map_node(node: Any, answer: str, qid: str, table: Item, links: Links | None, passages: Mapping[str, Item]) -> list[Annotation]:
-    """One node to the annotations that are evidence together: a row; for a passage its sentences with the answer and the row that links to it.
+def map_node(node: Any, answer: str, qid: str, table: Item, links: Links | None,
+             passages: Mapping[str, Item]) -> list[Annotation]:
+    """One node to the annotations that are evidence together: a row; for a passage its sentences with the answer and
+    the row that links to it.
 
     Raises
     ------
@@ -200,7 +222,8 @@ def map_node(node: Any, answer: str, qid: str, table: Item, links: Links | None,
         raise Unusable(f"answer node of unknown kind {str(kind)[:60]!r}")
     place = f"answer node at {str([row, column])[:60]}"
     widths = [len(r) for r in links] if links is not None else [len(r) for r in table.rows]
-    if any(isinstance(x, bool) or not isinstance(x, int) for x in (row, column)) or not (0 <= row < len(widths) and 0 <= column < widths[row]):
+    if any(isinstance(x, bool) or not isinstance(x, int) for x in (row, column)) or not (0 <= row < len(widths)
+                                                                                         and 0 <= column < widths[row]):
         raise Unusable(f"{place} lies outside the table")
     in_row = Annotation(qid, table.id, "rows", ((float(row), float(row + 1)),))
     if kind == "table" and answer and not _states(table.rows[row][column], answer):
@@ -210,18 +233,23 @@ def map_node(node: Any, answer: str, qid: str, table: Item, links: Links | None,
     if not isinstance(link, str):
         raise Unusable(f"{place}: its link must be a string, not {type(link).__name__}")
     if links is None:
-        raise Waiting(f"table {table.id.rsplit('/', 1)[-1]!r} has no file of its own, and the open-domain corpus has no links")
+        raise Waiting(f"table {table.id.rsplit('/', 1)[-1]!r} has no file of its own, and the open-domain corpus has "
+                      "no links")
     if link not in links[row][column]:
-        held = "not in that cell" if link in passages else "neither in that cell nor among the table's passages"
-        raise Unusable(f"{place}: its link {link!r} is {held}; the cell is {table.rows[row][column][:60]!r}")
+        where = "not in that cell" if link in passages else "neither in that cell nor among the table's passages"
+        raise Unusable(f"{place}: its link {link!r} is {where}; the cell is {table.rows[row][column][:60]!r}")
     if link not in passages:
         raise Waiting(f"passage {link!r} is not in the request file")
     spans = occurrences(answer, passages[link].text)
     if answer and not spans and not _states(passages[link].text, answer):
         raise Unusable(f"{place}: the linked passage {link!r} does not hold the answer {answer[:60]!r}")
-    return [Annotation(qid, passages[link].id, "chars" if spans else "item", tuple((float(a), float(b)) for a, b in spans)), in_row]
+    return [Annotation(qid, passages[link].id, "chars" if spans else "item",
+                       tuple((float(a), float(b)) for a, b in spans)), in_row]
 
 
 def _states(text: str, answer: str) -> bool:
-    """Whether a text holds an answer as whole words, ignoring case: the way nodes were traced, or with other spacing."""
+    """Whether a text holds an answer as whole words, ignoring case.
+
+    The way nodes were traced, or with other spacing.
+    """
     return f" {answer.lower().strip()} " in f" {text.lower()} " or bool(occurrences(answer, text))
