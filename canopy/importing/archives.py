@@ -43,7 +43,8 @@ def check_office_file(path: Path, kind: str) -> int:
     with open(path, "rb") as f:
         if f.read(8) == _OLE:
             raise Unusable(
-                "encrypted with a password, or in the binary format from before 2007: save it unprotected in the current format"
+                "encrypted with a password, or in the binary format from before 2007: save it unprotected in "
+                "the current format"
             )
     try:
         with zipfile.ZipFile(path) as archive:
@@ -59,7 +60,8 @@ def check_office_file(path: Path, kind: str) -> int:
                 )
             if unpacked > RATIO_FROM and unpacked > MAX_RATIO * path.stat().st_size:
                 raise Unusable(
-                    f"unpacks to {unpacked // max(1, path.stat().st_size)} times its size, more than any document of this kind: not opened"
+                    f"unpacks to {unpacked // max(1, path.stat().st_size)} times its size, more than any document of "
+                    "this kind: not opened"
                 )
             if not any(p.filename.startswith(f"{kind}/") for p in parts):
                 raise Unusable(f"a ZIP archive, but without the folder {kind!r} that a file of this kind holds")

@@ -63,7 +63,8 @@ def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | No
     late = sum(c.start >= facts.duration for c in cues)
     if late:
         notes.append(
-            f"{late} of {len(cues)} subtitles begin after the video's end, at {facts.duration:.1f} s: they count for its last segment"
+            f"{late} of {len(cues)} subtitles begin after the video's end, at {facts.duration:.1f} s: "
+            "they count for its last segment"
         )
     return {"modality": "video", "title": name_words(name), "caption": one_line(caption), "duration": facts.duration,
             "cues": [(c.start, c.end, c.text) for c in cues]}

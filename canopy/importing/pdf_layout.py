@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from statistics import median
-from typing import Any
+from typing import TypedDict
 
 from canopy.importing.blocks import Block, Heading, Paragraph
 
@@ -18,6 +18,17 @@ GUTTER, GUTTER_LINES, GUTTER_SHARE = 8.0, 8, 0.6
 # A line this much larger than the page's usual type, and no longer than that, is a heading.
 HEADING_SIZE, HEADING_CHARS = 1.15, 150
 _HYPHEN = re.compile(r"([^\W\d_]+)[-\u2010\u00ad]$")
+
+
+class Word(TypedDict):
+    """A word of a page: its box in points from the page's upper left corner, and the size of its type."""
+
+    text: str
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    size: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class Line:
     size: float
 
 
-def page_lines(words: Sequence[dict[str, Any]], width: float) -> list[Line]:
+def page_lines(words: Sequence[Word], width: float) -> list[Line]:
     """Words (as pdfplumber gives them) to lines in reading order; where a page has two columns, the left one first.
 
     Full-width lines (a title, a figure's caption) part a page into bands: within a band the left column is read before
@@ -54,9 +65,9 @@ def page_lines(words: Sequence[dict[str, Any]], width: float) -> list[Line]:
     return lines
 
 
-def _rows(words: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def _rows(words: Iterable[Word]) -> list[list[Word]]:
     """Words that stand side by side, from top to bottom, each row from left to right."""
-    rows: list[list[dict[str, Any]]] = []
+    rows: list[list[Word]] = []
     for word in sorted(words, key=lambda w: ((w["top"] + w["bottom"]) / 2, w["x0"])):
         middle = (word["top"] + word["bottom"]) / 2
         if rows and rows[-1][0]["top"] <= middle <= rows[-1][0]["bottom"]:
@@ -66,11 +77,11 @@ def _rows(words: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return [sorted(r, key=lambda w: w["x0"]) for r in rows]
 
 
-def _crosses(row: Sequence[dict[str, Any]], x: float) -> bool:
+def _crosses(row: Sequence[Word], x: float) -> bool:
     return any(w["x0"] < x + GUTTER / 2 and w["x1"] > x - GUTTER / 2 for w in row)
 
 
-def _gutter(rows: Sequence[Sequence[dict[str, Any]]], width: float) -> float | None:
+def _gutter(rows: Sequence[Sequence[Word]], width: float) -> float | None:
     """The x between two columns, near the page's middle; None where the page has one column."""
     best, gutters = 0, None
     for x in range(int(width * 0.4), int(width * 0.6), 2):
@@ -81,7 +92,7 @@ def _gutter(rows: Sequence[Sequence[dict[str, Any]]], width: float) -> float | N
     return gutters
 
 
-def _line(words: Sequence[dict[str, Any]]) -> Line:
+def _line(words: Sequence[Word]) -> Line:
     sizes = Counter[float]()
     for w in words:
         sizes[round(float(w.get("size") or w["bottom"] - w["top"]), 1)] += len(w["text"])

@@ -6,9 +6,8 @@ What cannot be used is named with a reason.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
-from typing import Any
 
 from canopy.errors import DataError
 from canopy.importing.blocks import one_line
@@ -16,6 +15,7 @@ from canopy.importing.csv_files import csv_rows
 from canopy.importing.workbook import workbook_rows
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import iterate_jsonl, load_json_list
+from canopy.ingest.records import QuestionRecord
 from canopy.ingest.sink import Sink, Unusable
 
 _NAMES = {
@@ -28,7 +28,7 @@ _NAMES = {
 }
 
 
-def read_question_file(path: Path, known: Set[str]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+def read_question_file(path: Path, known: Set[str]) -> tuple[list[QuestionRecord], list[dict[str, str]]]:
     """Native question records of a file, and the records that cannot be used (``file``, ``record``, ``reason``).
 
     JSON: objects as in questions.jsonl; ``answer`` with one string does for ``answers``. Tables: a column ``question``;
@@ -43,23 +43,24 @@ def read_question_file(path: Path, known: Set[str]) -> tuple[list[dict[str, Any]
     Raises
     ------
     DataError
-        Where the whole file cannot be read, or has no question column.
+        If the whole file cannot be read, or has no question column.
     """
     suffix = path.suffix.lower()
     if not path.is_file():
         raise DataError(f"{path}: no such file (--questions)")
     sink = Sink("", path.parent)
     if suffix in (".jsonl", ".gz"):
-        source = iterate_jsonl(path, sink)
+        source: Iterator[tuple[str, object]] = iterate_jsonl(path, sink)
     elif suffix == ".json":
         source = ((f"record {n}", r) for n, r in enumerate(load_json_list(path), 1))
     elif suffix in (".csv", ".tsv", ".xlsx"):
         source = _table_records(path)
     else:
         raise DataError(
-            f"{path}: questions are read from .jsonl, .json, .csv, .tsv or .xlsx files, not {suffix or 'files without an ending'}"
+            f"{path}: questions are read from .jsonl, .json, .csv, .tsv or .xlsx files, not "
+            f"{suffix or 'files without an ending'}"
         )
-    records: list[dict[str, Any]] = []
+    records: list[QuestionRecord] = []
     seen: set[str] = set()
     for place, record in source:
         try:
@@ -73,7 +74,7 @@ def read_question_file(path: Path, known: Set[str]) -> tuple[list[dict[str, Any]
     return records, sink.quarantine
 
 
-def _question(record: Any, place: str, known: Set[str]) -> dict[str, Any]:
+def _question(record: object, place: str, known: Set[str]) -> QuestionRecord:
     if not isinstance(record, dict):
         raise Unusable(f"an object is expected, not {type(record).__name__}")
     answers = record.get("answers", record.get("answer", []))
@@ -82,16 +83,15 @@ def _question(record: Any, place: str, known: Set[str]) -> dict[str, Any]:
     if answers is None or not isinstance(answers, list):
         raise Unusable("answers must be a list of strings")
     name = record.get("id")
-    question: dict[str, Any] = {
-        "id": str(name) if name not in (None, "") else place.replace(" ", "-"),
+    question: QuestionRecord = {
+        "id": text_of(str(name) if name not in (None, "") else place.replace(" ", "-"), "id"),
         "question": text_of(record.get("question"), "question"),
-        "answers": [
-            text_of(str(a) if isinstance(a, (int, float)) and not isinstance(a, bool) else a, "an answer")
-            for a in answers
-        ],
+        "answers": [_answer(answer) for answer in answers],
     }
-    text_of(question["id"], "id")
-    question |= {k: text_of(record[k], k) for k in ("type", "split") if record.get(k)}
+    if record.get("type"):
+        question["type"] = text_of(record["type"], "type")
+    if record.get("split"):
+        question["split"] = text_of(record["split"], "split")
     if question.get("split", "train") not in ("train", "test"):
         raise Unusable(f"split must be train or test, not {question['split']!r}")
     gold = record.get("gold") or []
@@ -105,10 +105,15 @@ def _question(record: Any, place: str, known: Set[str]) -> dict[str, Any]:
     return question
 
 
-def _table_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _answer(value: object) -> str:
+    """An accepted answer; a number becomes a string."""
+    return text_of(str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value, "an answer")
+
+
+def _table_records(path: Path) -> Iterator[tuple[str, object]]:
     """Rows (of a workbook: of the first sheet) as records.
 
-    DataError where they cannot be read or none of them names a column of questions.
+    DataError if they cannot be read, or none of them names a column of questions.
     """
     try:
         sheets = workbook_rows(path, []) if path.suffix.lower() == ".xlsx" else iter([("", csv_rows(path, []))])
@@ -125,12 +130,12 @@ def _table_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         )
     for number, row in lines[1:]:
         cells = {k: row[c] if c < len(row) else "" for k, c in columns.items()}
-        record: dict[str, Any] = {k: cells[k] for k in ("id", "question", "type", "split") if cells.get(k)}
+        record: dict[str, object] = {k: cells[k] for k in ("id", "question", "type", "split") if cells.get(k)}
         record["answers"] = [a.strip() for a in cells.get("answers", "").split("|") if a.strip()]
         record["gold"] = [{"item": i.strip()} for i in cells.get("item", "").split("|") if i.strip()]
         yield f"row {number}", record
 
 
-def to_lines(records: list[dict[str, Any]]) -> bytes:
+def to_lines(records: Sequence[QuestionRecord]) -> bytes:
     """Records as JSON Lines."""
     return "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
+import zipfile
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,7 @@ _DEFAULT_NAME = re.compile(r"(?:Sheet|Table|Tabelle|Feuil|Hoja|Foglio|Blad|Arkus
 # Above this, a workbook is not opened a second time for its merged cells and formulas, which takes memory.
 _SMALL = 16 << 20
 MAX_SHEET_ROWS = 1_048_576
+_BROKEN = (KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, SyntaxError)
 
 
 def read_xlsx(path: Path) -> Document:
@@ -44,8 +46,6 @@ def workbook_rows(path: Path, notes: list[str]) -> Iterator[tuple[str, Iterator[
 
     Unusable as for `read_xlsx`.
     """
-    import zipfile
-
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -53,7 +53,7 @@ def workbook_rows(path: Path, notes: list[str]) -> Iterator[tuple[str, Iterator[
     try:
         book = load_workbook(path, read_only=True, data_only=True)
         full = load_workbook(path) if unpacked <= _SMALL else None
-    except (InvalidFileException, KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, SyntaxError) as e:
+    except (*_BROKEN, InvalidFileException) as e:
         raise Unusable(f"not a workbook that can be read: {type(e).__name__}: {str(e)[:120]}") from None
     if full is None:
         notes.append(

@@ -86,8 +86,8 @@ def enrich_items(sink: Sink, raw: Path, work: Path, *, ocr: bool, segmentation: 
         sink.notes.append(f"{len(broken)} images or videos cannot be decoded and are no items: {_listed(list(broken))}")
     if read["tried"]:
         sink.notes.append(
-            f"Words were read off {read['image words']} of {read['image']} images without given ones and off the frames of "
-            f"{read['video words']} of {read['video']} videos (OCR)."
+            f"Words were read off {read['image words']} of {read['image']} images without given ones and off the "
+            f"frames of {read['video words']} of {read['video']} videos (OCR)."
         )
     sink.notes += notes[:SHOWN] + (
         [f"and {len(notes) - SHOWN} more notes on media files"] if len(notes) > SHOWN else []
@@ -162,7 +162,7 @@ def _with_cuts(item: Item, cuts: Sequence[float]) -> Item:
     return dataclasses.replace(item, cuts=tuple(c for c in cuts if 0 < c < item.duration))
 
 
-def _screen(path: Path, duration: float) -> dict[str, Any]:
+def _screen(path: Path, duration: float) -> dict[str, object]:
     notes: list[str] = []
     return {"cues": list(map(dataclasses.astuple, screen_cues(path, duration, notes))), "notes": notes}
 

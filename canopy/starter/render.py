@@ -1,13 +1,13 @@
-"""Renders the starter benchmark's YAML sources as a folder in the native format, media included, with the same bytes
-every time."""
+"""Renders the starter benchmark's YAML sources as a folder in the native format, with the same bytes every time."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from canopy.errors import DataError
+from canopy.ingest.records import GoldRecord, ItemRecord, QuestionRecord
 from canopy.starter.drawings import write_drawing
 from canopy.starter.themes import SOURCE, ImageItem, SourceQuestion, TableItem, TextItem, VideoItem, load_themes
 from canopy.starter.videos import subtitles, write_video
@@ -21,7 +21,7 @@ def write_native(folder: Path, source: Path = SOURCE) -> Path:
     Parameters
     ----------
     folder : Path
-        Made where it does not exist. One that already holds items or questions is refused, never overwritten.
+        Made if it does not exist. One that already holds items or questions is refused, never overwritten.
     source : Path
         The folder of YAML sources.
 
@@ -42,9 +42,9 @@ def write_native(folder: Path, source: Path = SOURCE) -> Path:
     return folder
 
 
-def write_item(item: TextItem | TableItem | ImageItem | VideoItem, folder: Path) -> dict[str, Any]:
+def write_item(item: TextItem | TableItem | ImageItem | VideoItem, folder: Path) -> ItemRecord:
     """The item's native record; its media files are written under ``folder``."""
-    record: dict[str, Any] = {"id": item.id, "modality": item.modality, "title": item.title}
+    record: ItemRecord = {"id": item.id, "modality": item.modality, "title": item.title}
     if isinstance(item, TextItem):
         return {**record, "text": item.text}
     if isinstance(item, TableItem):
@@ -54,24 +54,25 @@ def write_item(item: TextItem | TableItem | ImageItem | VideoItem, folder: Path)
         record["media"] = f"media/{item.id}.png"
         write_drawing(item.drawing, item.title, folder / record["media"])
         return record
-    record.update(media=f"media/{item.id}.mp4", duration=item.seconds, subtitles=f"media/{item.id}.vtt")
+    record["media"] = f"media/{item.id}.mp4"
+    record["duration"], record["subtitles"] = item.seconds, f"media/{item.id}.vtt"
     write_video(item, folder / record["media"])
     (folder / record["subtitles"]).write_text(subtitles(item), encoding="utf-8", newline="\n")
     return record
 
 
-def question_record(question: SourceQuestion, texts: dict[str, str]) -> dict[str, Any]:
+def question_record(question: SourceQuestion, texts: dict[str, str]) -> QuestionRecord:
     """The question's native record; quotes become character spans of the text they stand in."""
-    gold = []
+    gold: list[GoldRecord] = []
     for g in question.gold:
-        entry: dict[str, Any] = {"item": g.item}
+        entry: GoldRecord = {"item": g.item}
         if g.passages:
             starts = [(texts[g.item].index(p), len(p)) for p in g.passages]
-            entry["chars"] = sorted([a, a + n] for a, n in starts)
+            entry["chars"] = sorted((a, a + n) for a, n in starts)
         elif g.rows:
             entry["rows"] = g.rows
         elif g.seconds:
-            entry["seconds"] = [[a, b] for a, b in g.seconds]
+            entry["seconds"] = list(g.seconds)
         gold.append(entry)
     return {
         "id": question.id,
@@ -82,6 +83,6 @@ def question_record(question: SourceQuestion, texts: dict[str, str]) -> dict[str
     }
 
 
-def _write_lines(path: Path, records: list[dict[str, Any]]) -> None:
+def _write_lines(path: Path, records: Sequence[ItemRecord | QuestionRecord]) -> None:
     lines = (json.dumps(r, ensure_ascii=False) + "\n" for r in records)
     path.write_text("".join(lines), encoding="utf-8", newline="\n")

@@ -241,7 +241,8 @@ def gold_fault(gold: SourceGold, item: TextItem | TableItem | ImageItem | VideoI
     kinds = [k for k in ("quote", "quotes", "rows", "seconds") if getattr(gold, k) is not None]
     allowed = {"text": ["quote", "quotes"], "table": ["rows"], "video": ["seconds"], "image": []}[item.modality]
     if len(kinds) > 1 or (bool(allowed) != bool(kinds)) or not set(kinds) <= set(allowed):
-        return f"{' or '.join(allowed) or 'no span'} is expected for a {item.modality}, not {', '.join(kinds) or 'nothing'}"
+        expected = " or ".join(allowed) or "no span"
+        return f"{expected} is expected for a {item.modality}, not {', '.join(kinds) or 'nothing'}"
     if isinstance(item, TextItem):
         for quote in gold.passages:
             if not quote.strip() or item.text.count(quote) != 1:

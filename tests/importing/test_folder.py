@@ -28,7 +28,8 @@ def source(tmp_path) -> Path:
     folder = tmp_path / "docs"
     (folder / "pics").mkdir(parents=True)
     (folder / "guide.md").write_text(
-        "# Guide\n\n![A teal field](pics/field%20one.png) ![gone](pics/gone.png)\n\nThe harbour is old.\n\n| a | b |\n|-|-|\n| 1 | 2 |\n"
+        "# Guide\n\n![A teal field](pics/field%20one.png) ![gone](pics/gone.png)\n\n"
+        "The harbour is old.\n\n| a | b |\n|-|-|\n| 1 | 2 |\n"
     )
     (folder / "page.html").write_text("<title>Page</title><h2>Part</h2><p>Words on a page.")
     (folder / "plain.txt").write_text("Plain words.")
@@ -217,7 +218,8 @@ class TestTarget:
 class TestQuestions:
     def test_a_table_of_questions(self, source, tmp_path):
         (source / "faq.csv").write_text(
-            "Question,Answers,Item\nHow deep is Ilmen?,9 | nine,ports.csv#table-1\nWhat is old?,The harbour,\n,,\nWho?,x,gone.md\n"
+            "Question,Answers,Item\nHow deep is Ilmen?,9 | nine,ports.csv#table-1\n"
+            "What is old?,The harbour,\n,,\nWho?,x,gone.md\n"
         )
         result = import_folder(source, tmp_path / "out", source / "faq.csv")
         sink = ingest(tmp_path / "out")

@@ -63,7 +63,9 @@ def test_what_plain_paragraphs_leave_out_is_read(tmp_path):
     body = d.element.body
     for inner in (
         "<w:sdt><w:sdtContent><w:p><w:r><w:t>controlled</w:t></w:r></w:p></w:sdtContent></w:sdt>",
-        "<w:p><w:ins><w:r><w:t>inserted </w:t></w:r></w:ins><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del><w:hyperlink><w:r><w:t>linked</w:t></w:r></w:hyperlink></w:p>",
+        "<w:p><w:ins><w:r><w:t>inserted </w:t></w:r></w:ins>"
+        "<w:del><w:r><w:delText>deleted</w:delText></w:r></w:del>"
+        "<w:hyperlink><w:r><w:t>linked</w:t></w:r></w:hyperlink></w:p>",
         "<w:p><w:r><w:t>around</w:t></w:r><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p></w:txbxContent></w:pict></w:r></w:p>",
     ):
         body.insert(len(body) - 1, parse_xml(inner.replace(">", f" {W}>", 1)))

@@ -201,7 +201,8 @@ def test_too_many_bad_records_stop_the_run_and_keep_the_last_good_output(tmp_pat
     write(raw, [*ITEMS, *({"id": f"bad{n}", "modality": "text", "text": ""} for n in range(5))])
     with pytest.raises(
         DataError,
-        match=r"5 of 12 records cannot be used.*items\.jsonl, bad0: text is empty; all of them: .*mine-quarantine\.jsonl",
+        match=r"5 of 12 records cannot be used.*items\.jsonl, bad0: text is empty; "
+        r"all of them: .*mine-quarantine\.jsonl",
     ):
         stage(raw, tmp_path)
     assert (out / "items.parquet").read_bytes() == good

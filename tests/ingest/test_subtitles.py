@@ -78,7 +78,8 @@ def test_two_people_may_say_the_same() -> None:
 
 def test_substation_scripts_are_read() -> None:
     script = (
-        "[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+        "[Script Info]\nTitle: x\n\n[Events]\n"
+        "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
         "Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,no\n"
         "Dialogue: 0,0:00:01.00,0:00:02.50,Default,,0,0,0,,{\\i1}Hello{\\i0}\\Nthere, you\n"
     )

@@ -60,7 +60,8 @@ def write_video(
         if subtitles:
             words = out.add_stream("subrip" if path.suffix == ".mkv" else "mov_text")
             words.codec_context.subtitle_header = (
-                b"[Script Info]\r\nScriptType: v4.00+\r\n\r\n[V4+ Styles]\r\nFormat: Name, Fontname\r\nStyle: Default,Arial\r\n\r\n"
+                b"[Script Info]\r\nScriptType: v4.00+\r\n\r\n[V4+ Styles]\r\n"
+                b"Format: Name, Fontname\r\nStyle: Default,Arial\r\n\r\n"
                 b"[Events]\r\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\r\n"
             )
             words.time_base = Fraction(1, 1000)
