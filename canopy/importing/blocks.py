@@ -58,7 +58,7 @@ class Document:
         In reading order; read once. ``title``, ``captions`` and ``notes`` are complete when it has been read to its
         end.
     title : str
-        Its own title; empty where it has none (the file's name then stands in).
+        Its own title; empty if it has none (the file's name then stands in).
     captions : dict of str to str
         Alternative texts of the pictures it refers to, by the reference as written.
     notes : list of str

@@ -35,6 +35,39 @@ _PAGES = [
 # Polish).
 _WRONG_IN_WORD = re.compile(r"[^\W\d_][¢£¥ª±²³¶¹¼½¾¿][^\W\d_]")
 _SAMPLE = 64 << 10
+# WHATWG: what browsers read instead of an encoding that a page declares, by Python's names, and labels that Python
+# lacks.
+_AS_BROWSERS_READ = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
+_MORE_LABELS = {
+    "x-cp1250": "cp1250",
+    "x-cp1251": "cp1251",
+    "x-cp1252": "cp1252",
+    "x-sjis": "cp932",
+    "x-gbk": "gb18030",
+    "x-x-big5": "big5hkscs",
+    "windows-949": "cp949",
+    "x-euc-jp": "euc_jp",
+    "x-mac-roman": "mac_roman",
+    "x-mac-cyrillic": "mac_cyrillic",
+    "dos-874": "cp874",
+    "windows-874": "cp874",
+    "koi": "koi8_r",
+    "logical": "iso8859-8",
+    "unicode": "utf-8",
+    "unicode11utf8": "utf-8",
+    "x-unicode20utf8": "utf-8",
+}
 
 
 class Encoding(NamedTuple):
@@ -56,7 +89,7 @@ def find_encoding(path: Path, declared: str = "") -> Encoding:
     Raises
     ------
     Unusable
-        Where no encoding fits: the file is no text.
+        If no encoding fits: the file is no text.
     """
     with open(path, "rb") as f:
         head = f.read(4)
@@ -88,14 +121,27 @@ def find_encoding(path: Path, declared: str = "") -> Encoding:
             if not chunk:
                 return Encoding("utf-8")
             start += len(chunk)
-    if declared and _decodes(sample, declared):
-        return Encoding(declared)
+    label = _label(declared)
+    if label and _decodes(sample, label):
+        return Encoding(label)
     decoded = sample.decode("utf-8", "replace")
     bad = decoded.count("\ufffd")
     if "\x00" not in decoded and sum(c > "\x7f" for c in decoded) - bad >= 3 * bad:
         return Encoding("utf-8", "replace", "damaged: bytes that are not UTF-8 stand as \ufffd")
     guess = _guess(sample)
     return Encoding(guess, "strict", f"no UTF-8: read as {guess}, which is a guess")
+
+
+def _label(declared: str) -> str:
+    """Python's name of a declared encoding, as browsers read it (WHATWG's Encoding Standard); empty if there is none.
+
+    Pages say ISO-8859-1 and mean Windows-1252; a page that could be asked in ASCII is not UTF-16.
+    """
+    try:
+        name = codecs.lookup(declared).name
+    except (LookupError, ValueError):
+        return _MORE_LABELS.get(declared.strip().lower(), "")
+    return "utf-8" if name.startswith("utf-16") else _AS_BROWSERS_READ.get(name, name)
 
 
 def _decodes(sample: bytes, encoding: str) -> bool:
@@ -127,7 +173,7 @@ def _guess(sample: bytes) -> str:
 
 
 def read_text(path: Path, notes: list[str], declared: str = "") -> str:
-    """A whole text file; a note where its encoding is not plain. Unusable where it is no text or over 64 MiB."""
+    """A whole text file; a note if its encoding is not plain. Unusable if it is no text or over 64 MiB."""
     if path.stat().st_size > MAX_TEXT_BYTES:
         raise Unusable(f"larger than {MAX_TEXT_BYTES >> 20} MiB: split it")
     encoding = find_encoding(path, declared)

@@ -1,6 +1,6 @@
-"""HTML pages to blocks.
+"""HTML pages to blocks: what a browser shows, in document order.
 
-What a browser shows, in document order, without walking the tree by recursion (pages may nest without end).
+The tree is not walked by recursion, since pages may nest without end.
 """
 
 from __future__ import annotations
@@ -12,86 +12,17 @@ from typing import TYPE_CHECKING
 
 from canopy.importing.blocks import Block, Document, Heading, Paragraph, one_line
 from canopy.importing.decoding import read_text
-from canopy.importing.tables import Cell, expand_spans, normalise_table
+from canopy.importing.html_tables import holds_data, read_table
+from canopy.importing.html_words import BLOCKS, SKIPPED, STRUCK_OUT, is_hidden, replacement, shown_text
 from canopy.ingest.sink import Unusable
 
 if TYPE_CHECKING:
     from bs4 import Tag
 
 MAX_NODES = 2_000_000
-# Not shown, or not the page's content: scripts, menus, form controls.
-SKIPPED = frozenset(
-    {
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "nav",
-        "head",
-        "svg",
-        "math",
-        "iframe",
-        "object",
-        "select",
-        "option",
-        "button",
-        "input",
-        "textarea",
-        "canvas",
-        "audio",
-        "video",
-    }
-)
-BLOCKS = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "html",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    }
-)
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.I)
 _SPACE = re.compile(r"\s+")
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 
 def read_html(path: Path) -> Document:
@@ -103,13 +34,13 @@ def read_html(path: Path) -> Document:
     soup = _parse(source)
     if soup.title is not None:
         document.title = one_line(soup.title.get_text())
-    document.blocks = list(_walk(soup, document))
+    document.blocks = list(_Walk(document).blocks(soup))
     return document
 
 
 def fragment_blocks(source: str, document: Document) -> Iterator[Block]:
     """The blocks of a piece of HTML (as it stands in Markdown)."""
-    yield from _walk(_parse(source), document)
+    yield from _Walk(document).blocks(_parse(source))
 
 
 def _parse(source: str) -> Tag:
@@ -128,84 +59,130 @@ def _parse(source: str) -> Tag:
         raise Unusable(f"cannot be parsed as HTML: {str(e)[:120]}") from None
 
 
-def _walk(root: Tag, document: Document) -> Iterator[Block]:
-    """Blocks in document order; ``stack`` holds nodes to enter and, as (node, True), nodes to leave."""
-    from bs4 import CData, NavigableString, Tag
+class _Walk:
+    """A walk through a page.
 
-    words: list[str] = []
-    outer = {id(table.find_parent("table")) for table in root.find_all("table")}
-    stack: list[tuple[object, bool]] = [(root, False)]
-    while stack:
-        node, leaving = stack.pop()
-        if leaving:
-            yield from _flush(words)
-        elif isinstance(node, NavigableString):
-            if type(node) in (NavigableString, CData):
-                words.append(_SPACE.sub(" ", str(node)))
-        elif isinstance(node, Tag):
-            name = (node.name or "").lower()
-            if name in SKIPPED or _hidden(node):
-                continue
-            if name == "br":
-                words.append("\n")
-            elif name == "img":
-                _picture(node, document)
-            elif name in _HEADINGS:
-                yield from _flush(words)
-                _pictures(node, document)
-                yield Heading(_HEADINGS[name], shown_text(node))
-            elif name == "pre":
-                yield from _flush(words)
-                yield Paragraph(node.get_text().strip("\n"))
-            elif name == "table" and id(node) not in outer and _is_data(node):
-                yield from _flush(words)
-                _pictures(node, document)
-                yield from _table(node)
-            else:
-                if name in BLOCKS:
-                    yield from _flush(words)
-                    stack.append((node, True))
-                stack.extend((child, False) for child in reversed(node.contents))
-    yield from _flush(words)
+    The words since the last block, the item of a list that they belong to, and the headings.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.words: list[str] = []
+        self.marker = ""
+        self.numbers: dict[int, int] = {}  # of ordered lists, by identity: the next item's number
+        self.heading = Heading(1, "")
+        self.titled: set[int] = set()  # elements whose words stand under a button or summary
+        self.resume = False
+        self.opens = False  # whether the last heading is itself a button
+
+    def blocks(self, root: Tag) -> Iterator[Block]:
+        """Blocks in document order. The stack holds nodes to enter and, as (node, True), nodes to leave."""
+        from bs4 import CData, NavigableString, Tag
+
+        outer = {id(table.find_parent("table")) for table in root.find_all("table")}
+        stack: list[tuple[object, bool]] = [(root, False)]
+        while stack:
+            node, leaving = stack.pop()
+            if leaving:
+                yield from self._flush()
+                self.marker = "" if getattr(node, "name", "") == "li" else self.marker
+                if id(node) in self.titled:
+                    self.resume = True
+            elif isinstance(node, NavigableString):
+                if type(node) in (NavigableString, CData):
+                    self.words.append(_SPACE.sub(" ", str(node)))
+            elif isinstance(node, Tag):
+                name = (node.name or "").lower()
+                if name in SKIPPED or is_hidden(node):
+                    continue
+                if name == "br":
+                    self.words.append("\n")
+                elif name == "img":
+                    _keep_caption(node, self.document)
+                elif (whole := replacement(node)) is not None:
+                    self.words.append(whole)
+                elif name in _HEADINGS or _is_disclosure(node) or name == "pre" or (
+                        name == "table" and id(node) not in outer and holds_data(node)):
+                    yield from self._whole(node, name)
+                else:
+                    if name in BLOCKS:
+                        yield from self._flush()
+                        stack.append((node, True))
+                        self._mark(node, name)
+                    stack.extend((child, False) for child in reversed(node.contents))
+        yield from self._flush()
+        struck_out = sum(bool(passage.get_text(strip=True)) for passage in root.find_all(list(STRUCK_OUT)))
+        if struck_out:
+            self.document.notes.append(f"{struck_out} struck-out passages are left out")
+
+    def _whole(self, node: Tag, name: str) -> Iterator[Block]:
+        """An element that makes a block of its own: a heading, a table, preformatted text, or what opens a panel."""
+        yield from self._flush()
+        for image in node.find_all("img"):
+            _keep_caption(image, self.document)
+        if name in _HEADINGS:
+            self.heading, self.resume = Heading(_HEADINGS[name], shown_text(node)), False
+            self.opens = node.find("button") is not None
+            yield self.heading
+        elif name == "pre":
+            yield from self._below(Paragraph(node.get_text().strip("\n")))
+        elif name == "table":
+            table = read_table(node)
+            if table:
+                yield from self._below(table)
+        elif text := shown_text(node):
+            self.resume = False
+            self.titled.add(id(node.parent))
+            yield Heading(self.heading.level + (not self.opens), text)
+
+    def _below(self, block: Block) -> Iterator[Block]:
+        """A block, after the page's own heading if a panel with its own has just ended."""
+        if self.resume and self.heading.text:
+            yield self.heading
+        self.resume = False
+        yield block
+
+    def _flush(self) -> Iterator[Block]:
+        """The words since the last block, white space as a browser shows it (a line break only for a <br>)."""
+        text = "\n".join(filter(None, (" ".join(line.split()) for line in "".join(self.words).split("\n"))))
+        self.words.clear()
+        if text:
+            marker, self.marker = self.marker, ""
+            yield from self._below(Paragraph(marker + text))
+
+    def _mark(self, node: Tag, name: str) -> None:
+        """Keep what stands before an item of a list: its number, and a dash for each list around its own."""
+        if name in ("ol", "ul"):
+            start = str(node.get("start") or "1")
+            self.numbers[id(node)] = int(start) if re.fullmatch(r"-?\d{1,9}", start) else 1
+        above = node.find_parent(["ol", "ul"]) if name == "li" else None
+        if above is None:
+            return
+        depth, outer = 0, above
+        while depth < 6 and (outer := outer.find_parent(["ol", "ul"])) is not None:
+            depth += 1
+        self.marker = "- " * depth
+        if above.name == "ol":
+            value = str(node.get("value") or "")
+            number = int(value) if re.fullmatch(r"-?\d{1,9}", value) else self.numbers.get(id(above), 1)
+            self.numbers[id(above)] = number + 1
+            self.marker += f"{number}. "
 
 
-def _flush(words: list[str]) -> Iterator[Block]:
-    """What was said since the last block, white space as a browser shows it (a line break is only where a <br> was)."""
-    text = "\n".join(filter(None, (" ".join(line.split()) for line in "".join(words).split("\n"))))
-    words.clear()
-    if text:
-        yield Paragraph(text)
+def _is_disclosure(node: Tag) -> bool:
+    """Whether an element opens a panel of words: a <summary> with words beside it, or a button that says
+    so or stands right above one."""
+    if node.name == "summary" and node.parent is not None:
+        return len(node.parent.get_text(strip=True)) > len(node.get_text(strip=True))
+    if node.name != "button":
+        return False
+    panel = node.find_next_sibling()
+    return node.has_attr("aria-expanded") or (
+        panel is not None and panel.name in BLOCKS and bool(panel.get_text(strip=True))
+    )
 
 
-def _hidden(node: Tag) -> bool:
-    return node.has_attr("hidden") or bool(_HIDDEN.search(str(node.get("style") or "")))
-
-
-def shown_text(tag: Tag) -> str:
-    """A tag's words on one line: inline parts joined as written, blocks and line breaks by a blank."""
-    from bs4 import CData, NavigableString, Tag
-
-    words: list[str] = []
-    stack: list[object] = [tag]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, NavigableString):
-            if type(node) in (NavigableString, CData):
-                words.append(str(node))
-        elif isinstance(node, Tag) and node.name not in SKIPPED and not _hidden(node):
-            gap = [" "] if node.name in BLOCKS or node.name == "br" else []
-            stack += [*gap, *reversed(node.contents), *gap]
-        elif isinstance(node, str):
-            words.append(node)
-    return one_line("".join(words))
-
-
-def _pictures(tag: Tag, document: Document) -> None:
-    for image in tag.find_all("img"):
-        _picture(image, document)
-
-
-def _picture(image: Tag, document: Document) -> None:
+def _keep_caption(image: Tag, document: Document) -> None:
     """Keep an image's alternative text, with the caption of the figure that it is alone in."""
     source = str(image.get("src") or image.get("data-src") or "")
     if not source or source.startswith("data:"):
@@ -216,38 +193,3 @@ def _picture(image: Tag, document: Document) -> None:
     if caption is not None:
         words.append(shown_text(caption))
     document.captions.setdefault(source, ". ".join(dict.fromkeys(w for w in words if w)))
-
-
-def _is_data(table: Tag) -> bool:
-    """Whether a table without a table inside holds data.
-
-    With a single row or column and no header cell it only places things.
-    """
-    lines = [r for r in table.find_all("tr") if r.find(["td", "th"]) is not None]
-    widest = max((len(r.find_all(["td", "th"])) for r in lines), default=0)
-    return bool(lines) and (table.find("th") is not None or (len(lines) > 1 and widest > 1))
-
-
-def _table(table: Tag) -> Iterator[Block]:
-    lines: list[list[Cell]] = []
-    heads = 0
-    for row in table.find_all("tr"):
-        cells = row.find_all(["td", "th"], recursive=False)
-        if not cells:
-            continue
-        lines.append([Cell(shown_text(c), _span(c, "colspan"), _span(c, "rowspan")) for c in cells])
-        filled = [c for c, read in zip(cells, lines[-1], strict=True) if read.text]
-        if heads == len(lines) - 1 and (
-            row.find_parent("thead") is not None or (filled and all(c.name == "th" for c in filled))
-        ):
-            heads += 1
-    caption = table.find("caption")
-    block = normalise_table(expand_spans(lines), heads or None, shown_text(caption) if caption is not None else "")
-    if block:
-        yield block
-
-
-def _span(cell: Tag, attribute: str) -> int:
-    digits = re.match(r"\s*(\d{1,6})", str(cell.get(attribute) or "1"))
-    value = int(digits[1]) if digits else 1
-    return value if value or attribute == "rowspan" else 1

@@ -32,7 +32,7 @@ def name_words(path: str) -> str:
 def image_record(path: Path, name: str, caption: str) -> ItemRecord:
     """An image; decoded to its end here, so that a damaged one is told now and not later.
 
-    Unusable where it cannot be.
+    Unusable if it cannot be.
     """
     from canopy.media.images import open_image
 
@@ -49,7 +49,7 @@ def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | No
     Raises
     ------
     Unusable
-        Where no picture can be decoded.
+        If no picture can be decoded.
     """
     from canopy.media.embedded import embedded_cues
     from canopy.media.videos import probe_video
@@ -71,7 +71,7 @@ def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | No
 
 
 def subtitle_cues(path: Path, notes: list[str]) -> tuple[Cue, ...]:
-    """A subtitle file's cues, in whatever encoding it is. Unusable where no cue can be read."""
+    """A subtitle file's cues, in whatever encoding it is. Unusable if no cue can be read."""
     remarks: list[str] = []
     cues = parse_cues(read_text(path, remarks))
     notes.extend(f"{path.name}: {note}" for note in remarks)

@@ -40,7 +40,7 @@ def read_docx(path: Path) -> Document:
     Raises
     ------
     Unusable
-        Where the file is broken, encrypted, or would unpack to too much.
+        If the file is broken, encrypted, or would unpack to too much.
     """
     import docx
     from docx.opc.exceptions import PackageNotFoundError
@@ -54,7 +54,7 @@ def read_docx(path: Path) -> Document:
     document = Document(())
     document.blocks = blocks = list(_Reader(word, document).blocks())
     title = one_line(word.core_properties.title or "")
-    # python-docx says "Word Document" where there are no properties at all; and templates leave their titles behind.
+    # python-docx says "Word Document" if there are no properties at all; and templates leave their titles behind.
     if title != "Word Document" and not any(isinstance(b, Heading) and b.level == 1 for b in blocks[:10]):
         document.title = title
     return document

@@ -53,7 +53,7 @@ def read_pdf(path: Path) -> Document:
     Raises
     ------
     Unusable
-        Where the file is broken, wants a password, or a stream in it unpacks to too much.
+        If the file is broken, wants a password, or a stream in it unpacks to too much.
     """
     import logging
 
@@ -210,7 +210,7 @@ def _is_scan(page: Page, lines: list[Line], tables: list[tuple[float, TableBlock
 
 
 def _page_picture(path: Path, number: int, document: Document) -> Iterator[Picture]:
-    """A page drawn as a grey PNG of bounded size; nothing where it is blank, a note where it cannot be drawn."""
+    """A page drawn as a grey PNG of bounded size; nothing if it is blank, a note if it cannot be drawn."""
     import pypdfium2
 
     try:

@@ -82,7 +82,7 @@ def _crosses(row: Sequence[Word], x: float) -> bool:
 
 
 def _gutter(rows: Sequence[Sequence[Word]], width: float) -> float | None:
-    """The x between two columns, near the page's middle; None where the page has one column."""
+    """The x between two columns, near the page's middle; None if the page has one column."""
     best, gutters = 0, None
     for x in range(int(width * 0.4), int(width * 0.6), 2):
         clear = [r for r in rows if not _crosses(r, x)]

@@ -107,7 +107,9 @@ def _question(record: object, place: str, known: Set[str]) -> QuestionRecord:
 
 def _answer(value: object) -> str:
     """An accepted answer; a number becomes a string."""
-    return text_of(str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value, "an answer")
+    return text_of(
+        str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value, "an answer"
+    )
 
 
 def _table_records(path: Path) -> Iterator[tuple[str, object]]:

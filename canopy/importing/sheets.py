@@ -80,7 +80,7 @@ class _Rows:
         return row
 
     def more(self) -> bool:
-        """Go on to the next row with words; False where there is none."""
+        """Go on to the next row with words; False if there is none."""
         while (row := next(iter(self.peek(1)), None)) is not None:
             if any(row):
                 return True

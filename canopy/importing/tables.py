@@ -26,7 +26,7 @@ class Cell:
 def expand_spans(lines: Sequence[Sequence[Cell]]) -> list[list[str]]:
     """Rows of cells as a rectangle: a cell's text stands in every place it spans, so that each row says all it means.
 
-    A cell across the whole width (a group's title) stands once. Unusable where the rectangle would be larger than
+    A cell across the whole width (a group's title) stands once. Unusable if the rectangle would be larger than
     ``MAX_CELLS``.
     """
     grid: list[dict[int, str]] = [{} for _ in lines]
@@ -100,12 +100,12 @@ def normalise_table(
     Returns
     -------
     TableBlock or None
-        None where no cell has words. Where there would be a header alone, it is the only row.
+        None if no cell has words. Where there would be a header alone, it is the only row.
 
     Raises
     ------
     Unusable
-        Where the rectangle would be larger than ``MAX_CELLS``.
+        If the rectangle would be larger than ``MAX_CELLS``.
     """
     grid = [[one_line(c or "") for c in line] for line in lines]
     marked = [bool(header_rows) and i < (header_rows or 0) for i in range(len(grid))]

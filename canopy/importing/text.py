@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?\r?\n)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S)
+_TOML = re.compile(r"\A\ufeff?\+\+\+[ \t]*\r?\n(.*?\r?\n)\+\+\+[ \t]*(?:\r?\n|\Z)", re.S)
+_TOML_TITLE = re.compile(r"^title[ \t]*=[ \t]*(['\"])(.+?)\1[ \t]*$", re.M)
 _TITLE = re.compile(r"^title:[ \t]*(['\"]?)(.+?)\1[ \t]*$", re.M)
 
 
@@ -34,11 +37,13 @@ def read_markdown(path: Path) -> Document:
     """
     document = Document(())
     text = read_text(path, document.notes).replace("\x00", "")
-    front = _FRONT_MATTER.match(text)
-    if front:
-        titled = _TITLE.search(front[1].replace("\r", ""))
-        document.title = titled[2] if titled else ""
-        text = text[front.end():]
+    for front_matter, title in ((_FRONT_MATTER, _TITLE), (_TOML, _TOML_TITLE)):
+        front = front_matter.match(text)
+        if front:
+            match = title.search(front[1].replace("\r", ""))
+            document.title = match[2] if match else ""
+            text = text[front.end():]
+            break
     document.blocks = list(markdown_blocks(text, document))
     return document
 
@@ -48,7 +53,7 @@ def markdown_blocks(text: str, document: Document) -> Iterator[Block]:
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    at = 0
+    at, marker, depth = 0, "", 0
     while at < len(tokens):
         token = tokens[at]
         if token.type == "heading_open":
@@ -58,8 +63,16 @@ def markdown_blocks(text: str, document: Document) -> Iterator[Block]:
             end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
             yield from _table(tokens[at:end], document)
             at = end
+        elif token.type in ("bullet_list_open", "ordered_list_open"):
+            depth += 1
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            depth -= 1
+        elif token.type == "list_item_open":
+            # An item keeps its number, and a dash for each list around its own.
+            marker = "- " * min(depth - 1, 6) + (f"{token.info}. " if token.info else "")
         elif token.type == "inline":
-            yield Paragraph(inline_text(token.children or (), document))
+            yield Paragraph(marker + inline_text(token.children or (), document))
+            marker = ""
         elif token.type in ("fence", "code_block"):
             yield Paragraph(token.content.strip("\n"))
         elif token.type == "html_block":
@@ -81,6 +94,8 @@ def _table(tokens: Sequence[Token], document: Document) -> Iterator[Block]:
 
 def inline_text(tokens: Sequence[Token], document: Document) -> str:
     """What a reader sees of inline Markdown: no markup, a soft line break as a blank."""
+    if any(token.type == "html_inline" for token in tokens):
+        return _with_html(tokens, document)
     words = []
     for token in tokens:
         if token.type in ("text", "code_inline"):
@@ -91,7 +106,17 @@ def inline_text(tokens: Sequence[Token], document: Document) -> str:
             words.append("\n")
         elif token.type == "image":
             document.captions.setdefault(str(token.attrs.get("src", "")), inline_text(token.children or (), document))
-        elif token.type == "html_inline" and token.content.lower().startswith(("<br", "<img")):
-            words += ["\n"] if token.content.lower().startswith("<br") else [
-                b.text for b in fragment_blocks(token.content, document) if isinstance(b, Paragraph)]
     return "".join(words)
+
+
+def _with_html(tokens: Sequence[Token], document: Document) -> str:
+    """Inline Markdown with tags in it, read as HTML as a whole, since a tag and its end are tokens of their own."""
+    source = []
+    for token in tokens:
+        if token.type == "html_inline":
+            source.append(token.content)
+        elif token.type == "hardbreak":
+            source.append("<br>")
+        else:
+            source.append(html.escape(inline_text([token], document), quote=False))
+    return "\n".join(b.text for b in fragment_blocks("".join(source), document) if isinstance(b, Heading | Paragraph))

@@ -13,6 +13,7 @@ from typing import Any
 
 from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Document, one_line
+from canopy.importing.number_formats import format_number
 from canopy.importing.sheets import table_blocks
 from canopy.ingest.sink import Unusable
 from canopy.ingest.tables import MAX_CELLS
@@ -33,7 +34,7 @@ def read_xlsx(path: Path) -> Document:
     Raises
     ------
     Unusable
-        Where the file is broken, encrypted, would unpack to too much, or has more than ``MAX_CELLS`` cells.
+        If the file is broken, encrypted, would unpack to too much, or has more than ``MAX_CELLS`` cells.
     """
     document = Document(())
     document.blocks = (block for title, rows in workbook_rows(path, document.notes)
@@ -61,6 +62,9 @@ def workbook_rows(path: Path, notes: list[str]) -> Iterator[tuple[str, Iterator[
         )
     try:
         for sheet in book.worksheets:
+            if sheet.sheet_state != "visible":
+                notes.append(f"sheet {sheet.title!r} is hidden: left out")
+                continue
             yield (
                 sheet.title,
                 _sheet_rows(
@@ -75,7 +79,8 @@ def _sheet_rows(sheet: Any, full: Any, notes: list[str]) -> Iterator[list[str]]:
     sheet.reset_dimensions()  # what a file says of its size may be wrong, and rows would be filled up to it
     copies = _merged(full)
     origins = {o: "" for row in copies.values() for o in row.values()}
-    formulas, bare = _formulas(full), 0
+    formulas, bare, left_out = _formulas(full), 0, 0
+    hidden_rows, hidden_columns = _hidden(full)
     for y, row in enumerate(islice(sheet.iter_rows(), MAX_SHEET_ROWS), 1):
         cells = [shown_value(c.value, getattr(c, "number_format", "")) for c in row]
         for x, formula in formulas.get(y, {}).items():
@@ -86,7 +91,18 @@ def _sheet_rows(sheet: Any, full: Any, notes: list[str]) -> Iterator[list[str]]:
             if origin == (y, x):
                 origins[origin] = cells[x - 1]
             cells[x - 1] = cells[x - 1] or origins[origin]
-        yield cells
+        once = {copies[y][x] for x in copies.get(y, {}) if cells[x - 1]}
+        if len(once) == 1 and all(x in copies[y] for x, cell in enumerate(cells, 1) if cell):
+            words = next(filter(None, cells))  # a title or a note across several columns
+            cells = [words if x == next(iter(once))[1] else "" for x in range(1, len(cells) + 1)]
+        if y in hidden_rows:
+            left_out += any(cells)
+            continue
+        yield [cell for x, cell in enumerate(cells, 1) if x not in hidden_columns]
+    if left_out or hidden_columns:
+        notes.append(
+            f"sheet {sheet.title!r}: {left_out} hidden rows and {len(hidden_columns)} hidden columns are left out"
+        )
     if bare:
         notes.append(
             f"sheet {sheet.title!r}: {bare} formulas have no stored result and stand as they are; open and save the "
@@ -112,6 +128,23 @@ def _merged(full: Any) -> dict[int, dict[int, tuple[int, int]]]:
     return copies
 
 
+def _hidden(full: Any) -> tuple[set[int], set[int]]:
+    """Numbers of the hidden rows and columns of a sheet."""
+    if full is None:
+        return set(), set()
+    rows = {number for number, row in full.row_dimensions.items() if row.hidden}
+    columns = {x for column in full.column_dimensions.values() if column.hidden
+               for x in range(column.min or 1, min(column.max or 1, full.max_column) + 1)}
+    return rows, columns
+
+
+def _duration(value: datetime.timedelta, number_format: str) -> str:
+    """Hours and minutes, with seconds if there are some or the format shows them."""
+    seconds = round(abs(value).total_seconds())
+    tail = f":{seconds % 60:02}" if seconds % 60 or "s" in number_format else ""
+    return f"{'-' if value < datetime.timedelta() else ''}{seconds // 3600}:{seconds // 60 % 60:02}{tail}"
+
+
 def _formulas(full: Any) -> dict[int, dict[int, str]]:
     """Row -> column -> formula as written; nothing of a sheet with a cell far out, which would have to be walked to."""
     formulas: dict[int, dict[int, str]] = {}
@@ -124,15 +157,19 @@ def _formulas(full: Any) -> dict[int, dict[int, str]]:
 
 
 def shown_value(value: Any, number_format: str = "") -> str:
-    """A cell's value as a person sees it: whole numbers without a point, shares in per cent, dates in ISO form."""
+    """A cell's value as a person sees it: numbers in their format, durations in hours, dates in ISO form."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float) and not math.isfinite(value):
         return ""
-    if isinstance(value, (int, float)) and "%" in str(number_format or ""):
-        return f"{round(value * 100, 6):.10g}%"
+    if isinstance(value, (int, float)) and number_format not in ("", "General", None):
+        shown = format_number(value, str(number_format))
+        if shown is not None:
+            return shown
+    if isinstance(value, datetime.timedelta):
+        return _duration(value, str(number_format or ""))
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     if isinstance(value, datetime.datetime):

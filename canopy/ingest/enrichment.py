@@ -108,7 +108,7 @@ class _MediaReader:
         self.cache, self.ocr, self.segmentation, self.notes, self.counts = cache, ocr, segmentation, notes, counts
 
     def look(self, item: Item, path: Path) -> Item:
-        """The item with what its file holds; MediaError where that cannot be decoded."""
+        """The item with what its file holds; MediaError if that cannot be decoded."""
         if not item.media_sha256:
             item = dataclasses.replace(item, media_sha256=file_sha256(path))
         return self._image(item, path) if item.modality == "image" else self._video(item, path)

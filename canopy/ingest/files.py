@@ -64,7 +64,7 @@ def load_json_list(path: Path) -> list[Any]:
 def iterate_jsonl(path: Path, sink: Sink) -> Iterator[tuple[str, Any]]:
     """Records of a JSON Lines file (plain or .gz) with their place ``line N``; broken lines go to quarantine.
 
-    Reads line by line in bounded memory; a line over 64 MiB is quarantined, not loaded. DataError where a .gz is
+    Reads line by line in bounded memory; a line over 64 MiB is quarantined, not loaded. DataError if a .gz is
     damaged.
     """
     opener = gzip.open if path.suffix == ".gz" else open

@@ -47,7 +47,7 @@ class Picture:
 
 
 def open_container(path: Path) -> InputContainer:
-    """The file as a PyAV container; MediaError where it is absent or nothing in it can be read."""
+    """The file as a PyAV container; MediaError if it is absent or nothing in it can be read."""
     import av
 
     try:
@@ -93,7 +93,7 @@ def reason(error: BaseException) -> str:
 def video_stream(container: InputContainer, path: Path) -> VideoStream:
     """The stream people watch: FFmpeg's best one, unless that is a cover picture or a thumbnail track.
 
-    MediaError where there is none.
+    MediaError if there is none.
     """
     from av.stream import Disposition
 
@@ -162,7 +162,7 @@ class PictureReader:
 
     @property
     def step(self) -> float:
-        """Seconds between two frames by the stream's own account; 1/25 where it gives none."""
+        """Seconds between two frames by the stream's own account; 1/25 if it gives none."""
         rate = self.stream.average_rate or self.stream.guessed_rate
         return float(1 / rate) if rate else 0.04
 

@@ -38,7 +38,7 @@ _OVERRIDE = re.compile(r"\{[^{}]*\}")
 
 
 def embedded_cues(path: Path) -> tuple[Cue, ...]:
-    """The subtitles of a container's text subtitle stream, sorted by start; empty where there is none (pictures of text
+    """The subtitles of a container's text subtitle stream, sorted by start; empty if there is none (pictures of text
     are not read).
 
     Of several text streams the default one that is neither forced nor made for the hard of hearing, else the first of
@@ -48,7 +48,7 @@ def embedded_cues(path: Path) -> tuple[Cue, ...]:
     Raises
     ------
     MediaError
-        Where the file is absent or cannot be opened.
+        If the file is absent or cannot be opened.
     """
     with open_container(path) as container:
         indices = [s.index for s in sorted(_text_streams(container), key=_preference)]

@@ -62,7 +62,7 @@ def open_image(path: Path, max_pixels: int = MAX_PIXELS) -> Image:
     Raises
     ------
     MediaError
-        Where the file is absent, no image, damaged or cut short, of a format outside `FORMATS` (an SVG drawing), or of
+        If the file is absent, no image, damaged or cut short, of a format outside `FORMATS` (an SVG drawing), or of
         more than ``max_pixels`` pixels (checked before any pixel is decoded).
     """
     with _opened(path, max_pixels) as image:
@@ -118,7 +118,7 @@ def _reason(error: BaseException) -> str:
 def describe_other(path: Path) -> str:
     """What a file is that is no medium of the expected kind, so that the reason helps.
 
-    Empty where that cannot be told.
+    Empty if that cannot be told.
     """
     with open(path, "rb") as f:
         head = f.read(2048)
@@ -135,7 +135,7 @@ def describe_other(path: Path) -> str:
 
 
 def _orientation(image: Image) -> int:
-    """The EXIF orientation, 1 (upright) to 8; 1 where there is none or the metadata is damaged."""
+    """The EXIF orientation, 1 (upright) to 8; 1 if there is none or the metadata is damaged."""
     try:
         value = image.getexif().get(0x0112, 1)
     except _BROKEN:

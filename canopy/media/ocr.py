@@ -59,7 +59,7 @@ def _engine() -> Any:
     Raises
     ------
     DataError
-        Where the installed wheel holds no models.
+        If the installed wheel holds no models.
     """
     import rapidocr
 
@@ -109,7 +109,7 @@ def _is_text(line: Line) -> bool:
 
 
 def read_words(image: Image) -> str:
-    """The words of a picture as one string; empty where it shows none."""
+    """The words of a picture as one string; empty if it shows none."""
     return " ".join(x.text for x in read_lines(image))
 
 
@@ -127,7 +127,7 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
     Raises
     ------
     MediaError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     """
     import numpy as np
 

@@ -25,7 +25,7 @@ def shot_cuts(path: Path) -> tuple[float, ...]:
     Raises
     ------
     MediaError
-        Where the file is absent, cannot be opened or has no video stream.
+        If the file is absent, cannot be opened or has no video stream.
     """
     import numpy as np
     from scenedetect import FrameTimecode

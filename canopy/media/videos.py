@@ -122,7 +122,7 @@ def iterate_frames(
     Raises
     ------
     MediaError
-        Where the file is absent, cannot be opened or has no video stream.
+        If the file is absent, cannot be opened or has no video stream.
     """
     missing: list[float] = []
     with PictureReader(path) as reader:
@@ -192,7 +192,7 @@ def _current(frame: Picture | None, ahead: Picture | None, time: float, step: fl
 
 
 def _image(picture: Picture, reader: PictureReader, max_side: int | None) -> Image | None:
-    """RGB, upright, with square pixels; None where the frame cannot be converted."""
+    """RGB, upright, with square pixels; None if the frame cannot be converted."""
     frame = picture.frame
     if frame.width * frame.height > MAX_PIXELS:
         return None
@@ -217,7 +217,7 @@ def probe_video(path: Path) -> VideoFacts:
     Raises
     ------
     MediaError
-        Where the file is absent, is no video, has no video stream, or no picture of it decodes.
+        If the file is absent, is no video, has no video stream, or no picture of it decodes.
     """
     with PictureReader(path) as reader:
         # Of the opened file, before it is opened anew: a stream of a closed container must not be touched.

@@ -196,7 +196,7 @@ def load_themes(source: Path = SOURCE) -> list[Theme]:
     Raises
     ------
     DataError
-        Where a file or record does not keep ``FORMAT.md``: names the file, the record's id and the reason.
+        If a file or record does not keep ``FORMAT.md``: names the file, the record's id and the reason.
     """
     files = sorted(source.glob("*.yaml"))
     if not files:

@@ -85,3 +85,84 @@ def test_the_declared_encoding_counts_where_it_is_not_utf_8(tmp_path):
 )
 def test_odd_pages_are_survived(tmp_path, text):
     page(tmp_path, text)
+
+
+def texts(blocks):
+    return [b.text for b in blocks if isinstance(b, Paragraph)]
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "page_text"),
+    [
+        ("iso-8859-1", "Fee: € 25 – “terms”…", "Fee: € 25 – “terms”…"),
+        ("us-ascii", "naïve", "naïve"),
+        ("latin5", "ğ İ", "ğ İ"),
+        ("x-sjis", "①番", "①番"),
+        ("gb2312", "镕", "镕"),
+    ],
+)
+def test_declared_encodings_are_read_as_browsers_read_them(tmp_path, label, text, page_text):
+    written = {
+        "iso-8859-1": "cp1252",
+        "us-ascii": "cp1252",
+        "latin5": "cp1254",
+        "x-sjis": "cp932",
+        "gb2312": "gb18030",
+    }[label]
+    _, blocks = page(tmp_path, f"<meta charset={label}><p>{text}</p>".encode(written))
+    assert texts(blocks) == [page_text]
+
+
+def test_words_of_buttons_and_summaries_are_headings(tmp_path):
+    _, blocks = page(
+        tmp_path,
+        "<h2>Help</h2><p>Ask.</p><details><summary>Where is the key?</summary><p>At the desk.</p></details>"
+        "<p>Or call.</p><div><button>When?</button><p>At nine.</p></div><form><button>Send</button></form>",
+    )
+    assert blocks == [
+        Heading(2, "Help"),
+        Paragraph("Ask."),
+        Heading(3, "Where is the key?"),
+        Paragraph("At the desk."),
+        Heading(2, "Help"),
+        Paragraph("Or call."),
+        Heading(3, "When?"),
+        Paragraph("At nine."),
+        Heading(2, "Help"),
+        Paragraph("Send"),
+    ]
+
+
+def test_values_of_form_fields(tmp_path):
+    _, blocks = page(
+        tmp_path,
+        "<p>Name: <input value='Ada'><input type=hidden value=no></p><p>Size: <select><option>S<option selected>M</select></p>"
+        "<p><input type=checkbox checked> paid <input type=checkbox> sent</p><p><textarea>As agreed.</textarea></p>",
+    )
+    assert texts(blocks) == ["Name: Ada", "Size: M", "[x] paid [ ] sent", "As agreed."]
+
+
+def test_powers_formulas_and_struck_out_words(tmp_path):
+    document, blocks = page(
+        tmp_path,
+        "<p>10<sup>-3</sup> m<sup>3</sup>, Ca<sup>2+</sup>, 1<sup>st</sup>, people<sup><a href=#n>2</a></sup></p>"
+        "<p>Area <math alttext='a^2'><msup><mi>a</mi><mn>2</mn></msup></math>.</p><p>Now <s>9</s> 7 euros.</p>"
+        "<table><tr><th>Unit<th>n<tr><td>km<sup>2</sup><td>5</table>",
+    )
+    assert texts(blocks) == ["10^-3 m^3, Ca^2+, 1st, people2", "Area a^2 .", "Now 7 euros."]
+    assert blocks[-1].rows == [("km^2", "5")] and document.notes == ["1 struck-out passages are left out"]
+
+
+def test_lists_keep_their_numbers_and_nesting(tmp_path):
+    _, blocks = page(
+        tmp_path,
+        "<ol start=3><li>Open.<li><p>Wait.</p><ul><li>Long<li>Still</ul><li value=9>Close.</ol><ul><li>Plain</ul>",
+    )
+    assert texts(blocks) == ["3. Open.", "4. Wait.", "- Long", "- Still", "9. Close.", "Plain"]
+
+
+def test_a_table_named_by_its_rows_has_no_header(tmp_path):
+    _, blocks = page(tmp_path, "<table><tr><th colspan=2>Pier</tr><tr><th>Built<td>1911<tr><th>Length<td>90 m</table>"
+                               "<table><tr><th>Port<th>Depth<tr><th>Ilmen<td>9</table>")
+    assert [(b.header, b.rows, b.caption) for b in blocks] == [
+        (("", ""), [("Built", "1911"), ("Length", "90 m")], "Pier"), (("Port", "Depth"), [("Ilmen", "9")], "")]

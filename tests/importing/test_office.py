@@ -17,6 +17,7 @@ from docx.oxml.ns import nsdecls
 from canopy.importing import archives
 from canopy.importing.blocks import Heading, Paragraph, Picture, TableBlock
 from canopy.importing.composing import compose
+from canopy.importing.csv_files import read_csv
 from canopy.importing.office import read_docx
 from canopy.importing.workbook import read_xlsx, shown_value
 from canopy.ingest.sink import Unusable
@@ -246,3 +247,75 @@ class TestBroken:
         with zipfile.ZipFile(path, "w") as z:
             z.writestr("readme.txt", "hello")
         self.check(kind, path, "without the folder")
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "shown"),
+    [
+        (42, "00000", "00042"),
+        (1234.5, '"$"#,##0.00', "$1,234.50"),
+        (1234.5, "#,##0.00 [$€-407]", "1,234.50 €"),
+        (0.075, "0.0%", "7.5%"),
+        (-250, "#,##0;(#,##0)", "(250)"),
+        (-2.5, "0.00", "-2.50"),
+        (0, '0;-0;"none"', "none"),
+        (2.675, "0.00", "2.68"),
+        (1234567, "#,##0,", "1,235"),
+        (1.5e-07, "0.00E+00", "1.50E-07"),
+        (0.5, "# ?/?", "0.5"),
+        (3.0, "General", "3"),
+        (5, "0.##", "5"),
+        (0.25, "#.00", ".25"),
+        (12, '0" kg"', "12 kg"),
+        (datetime.timedelta(days=1, hours=13, minutes=30), "[h]:mm", "37:30"),
+        (datetime.timedelta(seconds=75), "[m]:ss", "0:01:15"),
+    ],
+)
+def test_numbers_in_their_format(value, number_format, shown):
+    assert shown_value(value, number_format) == shown
+
+
+def test_hidden_parts_of_a_workbook_are_left_out_with_a_note(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["Item", "Cost", "Price"], ["Pen", 1, 2], ["Old pen", 3, 4]):
+        sheet.append(row)
+    sheet.row_dimensions[3].hidden = sheet.column_dimensions["B"].hidden = True
+    other = book.create_sheet("Draft")
+    other.append(["a", "b"])
+    other.sheet_state = "hidden"
+    book.save(tmp_path / "a.xlsx")
+    book, notes = tables(tmp_path / "a.xlsx")
+    assert book == [("", ("Item", "Price"), [("Pen", "2")])]
+    assert notes == [
+        "sheet 'Sheet': 1 hidden rows and 1 hidden columns are left out",
+        "sheet 'Draft' is hidden: left out",
+    ]
+
+
+def test_a_merged_title_is_no_header(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["Prices 2025"], ["Dish", "Staff", "Guests"], ["Soup", 3, 5], ["Curry", 6, 8], [], ["With tax."]):
+        sheet.append(row)
+    sheet.merge_cells("A1:B1")
+    sheet.merge_cells("A6:B6")
+    book.save(tmp_path / "a.xlsx")
+    book, _ = tables(tmp_path / "a.xlsx")
+    assert book == [
+        ("Prices 2025", ("Dish", "Staff", "Guests"), [("Soup", "3", "5"), ("Curry", "6", "8"), ("With tax.", "", "")])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "caption", "header"),
+    [
+        ("# ----\n# Visits\n# 2024\n\nDay,Count\n1,5\n2,6\n", "Visits. 2024", ("Day", "Count")),
+        ("## made by hand\n#Day,Count\n1,5\n2,6\n", "made by hand", ("#Day", "Count")),
+        ("#,Name\n1,Ada\n2,Bo\n", "", ("#", "Name")),
+    ],
+)
+def test_comments_above_a_table_are_its_title(tmp_path, file, caption, header):
+    (tmp_path / "a.csv").write_text(file)
+    table = next(iter(read_csv(tmp_path / "a.csv").blocks))
+    assert (table.caption, table.header, len(list(table.rows))) == (caption, header, 2)

@@ -115,3 +115,27 @@ def test_binary_files_are_no_text(tmp_path, data):
     path.write_bytes(data)
     with pytest.raises(Unusable, match=r"no text|looks like"):
         read_text(path, [])
+
+
+def test_markdown_lists_keep_their_numbers_and_nesting(tmp_path):
+    (tmp_path / "a.md").write_text("4. Open.\n5. Wait.\n\nA pause.\n\n7. Close.\n   - gently\n\n- Plain\n")
+    assert [b.text for b in read_markdown(tmp_path / "a.md").blocks] == [
+        "4. Open.",
+        "5. Wait.",
+        "A pause.",
+        "7. Close.",
+        "- gently",
+        "Plain",
+    ]
+
+
+def test_front_matter_in_toml(tmp_path):
+    (tmp_path / "a.md").write_text('+++\ntitle = "Opening hours"\ndraft = false\n+++\n\nAt nine.\n')
+    document = read_markdown(tmp_path / "a.md")
+    assert document.title == "Opening hours" and [b.text for b in document.blocks] == ["At nine."]
+
+
+def test_html_inside_a_line_of_markdown(tmp_path):
+    (tmp_path / "a.md").write_text("It holds 10<sup>6</sup> cells & a < b.\n\n| n |\n|-|\n| m<sup>2</sup> |\n")
+    first, table = read_markdown(tmp_path / "a.md").blocks
+    assert first.text == "It holds 10^6 cells & a < b." and table.rows == [("m^2",)]
