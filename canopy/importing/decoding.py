@@ -172,6 +172,18 @@ def _guess(sample: bytes) -> str:
     return encoding
 
 
+def decode_bytes(data: bytes, notes: list[str]) -> str:
+    """A text that is a part of another file: UTF-8 or UTF-16 with its mark, otherwise Windows-1252, with a note."""
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data.decode(name, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        notes.append("a part of it is no UTF-8: read as cp1252, which is a guess")
+        return data.decode("cp1252", "replace")
+
+
 def read_text(path: Path, notes: list[str], declared: str = "") -> str:
     """A whole text file; a note if its encoding is not plain. Unusable if it is no text or over 64 MiB."""
     if path.stat().st_size > MAX_TEXT_BYTES:

@@ -158,9 +158,11 @@ class _Walk:
         above = node.find_parent(["ol", "ul"]) if name == "li" else None
         if above is None:
             return
-        depth, outer = 0, above
-        while depth < 6 and (outer := outer.find_parent(["ol", "ul"])) is not None:
+        depth = 0
+        outer = above.find_parent(["ol", "ul"])
+        while outer is not None and depth < 6:
             depth += 1
+            outer = outer.find_parent(["ol", "ul"])
         self.marker = "- " * depth
         if above.name == "ol":
             value = str(node.get("value") or "")

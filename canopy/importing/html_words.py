@@ -14,16 +14,73 @@ if TYPE_CHECKING:
     from bs4 import Tag
 
 # Not shown, or not the page's content: scripts, menus, media.
-SKIPPED = frozenset({
-    "script", "style", "template", "noscript", "nav", "head", "svg", "iframe", "object", "canvas", "audio", "video", "datalist"})
-BLOCKS = frozenset({
-    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
-    "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"})
+SKIPPED = frozenset(
+    {
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "nav",
+        "head",
+        "svg",
+        "iframe",
+        "object",
+        "canvas",
+        "audio",
+        "video",
+        "datalist",
+    }
+)
+BLOCKS = frozenset(
+    {
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "html",
+        "li",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    }
+)
 STRUCK_OUT = frozenset({"del", "s", "strike"})
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 # A power or a charge; ordinals ("1st"), marks (TM) and links to notes are none.
-_POWER = re.compile(r"[+\-\u2212\u2013]?[\dnkxij]+[+\-\u2212\u2013]?")
+POWER = re.compile(r"[+\-\u2212\u2013]?[\dnkxij]+[+\-\u2212\u2013]?")
 _SILENT_INPUTS = frozenset({"hidden", "password", "image", "file", "checkbox", "radio", "color", "range"})
 
 
@@ -46,7 +103,7 @@ def replacement(node: Tag) -> str | None:
         return f" {node.get('alttext') or (source.get_text() if source else ' '.join(node.stripped_strings))} "
     if name == "sup":
         text = node.get_text().strip()
-        return f"^{text}" if _POWER.fullmatch(text) and node.find("a") is None else None
+        return f"^{text}" if POWER.fullmatch(text) and node.find("a") is None else None
     if name in ("rt", "rp"):
         return f"({''.join(node.strings)})" if name == "rt" else ""
     if name == "input":

@@ -5,29 +5,32 @@ Also what python-docx's paragraphs leave out (content controls, text boxes, note
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from canopy.importing.archives import check_office_file
-from canopy.importing.blocks import Block, Document, Heading, Paragraph, Picture, one_line
+from canopy.importing.blocks import Block, Document, Heading, Paragraph, Picture, clean, one_line
+from canopy.importing.decoding import decode_bytes
+from canopy.importing.html import fragment_blocks
 from canopy.importing.media import IMAGES
 from canopy.importing.tables import Cell, expand_spans, normalise_table
+from canopy.importing.word_xml import WORD, is_on, property_value, run_words, style_level, symbol
 from canopy.ingest.sink import Unusable
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _BLIP = "{http://schemas.openxmlformats.org/drawingml/2006/main}blip"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _OLD_PICTURE = "{urn:schemas-microsoft-com:vml}imagedata"
-_WORDS = (f"{_W}t", "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
+_WORDS = (f"{WORD}t", "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
 _DRAWING_PROPERTIES = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
 # Deleted text of tracked changes, field codes, and the second copy of a drawing for old programs.
-_UNSEEN = frozenset({f"{_W}del", f"{_W}moveFrom", f"{_W}instrText", f"{_W}delText", _FALLBACK})
-_AS_TEXT = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+_UNSEEN = frozenset({f"{WORD}del", f"{WORD}moveFrom", f"{WORD}instrText", f"{WORD}delText", _FALLBACK})
+_AS_TEXT = {f"{WORD}tab": "\t", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBreakHyphen": "-"}
 
 
 def read_docx(path: Path) -> Document:
@@ -65,9 +68,9 @@ class _Reader:
 
     def __init__(self, word: WordDocument, document: Document) -> None:
         self.word, self.document = word, document
-        self.levels = {s.style_id: level for s in word.styles if (level := _style_level(s)) is not None}
+        self.levels = {s.style_id: level for s in word.styles if (level := style_level(s)) is not None}
         self.pictures: list[Picture] = []
-        self.other = 0
+        self.other = self.struck_out = 0
 
     def blocks(self) -> Iterator[Block]:
         yield from self._content(self.word.element.body)
@@ -76,6 +79,8 @@ class _Reader:
             if notes:
                 yield Heading(1, f"{kind.capitalize()}s")
                 yield from notes
+        if self.struck_out:
+            self.document.notes.append(f"{self.struck_out} struck-out passages are left out")
         if self.other:
             self.document.notes.append(
                 f"{self.other} pictures inside it are of a kind that is not imported (drawings, charts, EMF, WMF)"
@@ -84,15 +89,31 @@ class _Reader:
     def _content(self, holder: Any) -> Iterator[Block]:
         """Paragraphs and tables in order, through content controls and tracked insertions."""
         for element in holder:
-            if element.tag == f"{_W}p":
+            if element.tag == f"{WORD}p":
                 yield from self._paragraph(element)
-            elif element.tag == f"{_W}tbl":
+            elif element.tag == f"{WORD}tbl":
                 table = self._table(element)
                 if table:
                     yield table
                 yield from self._taken()
-            elif element.tag not in _UNSEEN and element.tag not in (f"{_W}sectPr", f"{_W}tcPr"):
+            elif element.tag == f"{WORD}altChunk":
+                yield from self._included(element)
+            elif element.tag not in _UNSEEN and element.tag not in (f"{WORD}sectPr", f"{WORD}tcPr"):
                 yield from self._content(element)
+
+    def _included(self, element: Any) -> Iterator[Block]:
+        """A document included as a file of its own: web pages and plain text are read, other kinds are noted."""
+        part = self.word.part.related_parts.get(element.get(f"{_RELATIONS}id"))
+        suffix = PurePosixPath(str(part.partname)).suffix.lower() if part is not None else ""
+        if part is None or suffix not in (".html", ".htm", ".xhtml", ".txt"):
+            self.document.notes.append(f"a document included in it is not read ({suffix or 'its file is missing'}): "
+                                       "open and save the whole in Word")
+            return
+        text = decode_bytes(part.blob, self.document.notes)
+        if suffix == ".txt":
+            yield from (Paragraph(p) for p in re.split(r"\n[ \t]*\n", clean(text)))
+        else:
+            yield from fragment_blocks(text, self.document)
 
     def _paragraph(self, element: Any) -> Iterator[Block]:
         text, boxes = self._words(element)
@@ -109,12 +130,12 @@ class _Reader:
 
     def _level(self, element: Any) -> int | None:
         """The heading level of a paragraph: its own outline level, else its style's."""
-        outline = element.find(f"{_W}pPr/{_W}outlineLvl")
-        if outline is not None and (outline.get(f"{_W}val") or "").isdecimal():
-            value = int(outline.get(f"{_W}val"))
+        outline = element.find(f"{WORD}pPr/{WORD}outlineLvl")
+        if outline is not None and (outline.get(f"{WORD}val") or "").isdecimal():
+            value = int(outline.get(f"{WORD}val"))
             return value + 1 if value < 9 else None
-        style = element.find(f"{_W}pPr/{_W}pStyle")
-        return self.levels.get(style.get(f"{_W}val")) if style is not None else None
+        style = element.find(f"{WORD}pPr/{WORD}pStyle")
+        return self.levels.get(style.get(f"{WORD}val")) if style is not None else None
 
     def _words(self, element: Any) -> tuple[str, list[Any]]:
         """A paragraph's words and the text boxes anchored in it; its pictures are taken out on the way."""
@@ -125,14 +146,19 @@ class _Reader:
             node = stack.pop()
             if node.tag in _UNSEEN:
                 continue
-            if node.tag == f"{_W}txbxContent":
+            if node.tag == f"{WORD}txbxContent":
                 boxes.append(node)
                 continue
+            if node.tag == f"{WORD}r" and is_on(node, "strike", "dstrike"):
+                self.struck_out += 1
+                continue
             if node.tag in _WORDS:
-                words.append(node.text or "")
-            elif node.tag in _AS_TEXT and node.getparent().tag == f"{_W}r":
+                words.append(run_words(node))
+            elif node.tag == f"{WORD}sym":
+                words.append(symbol(node))
+            elif node.tag in _AS_TEXT and node.getparent().tag == f"{WORD}r":
                 words.append(_AS_TEXT[node.tag])
-            elif node.tag in (f"{_W}drawing", f"{_W}pict"):
+            elif node.tag in (f"{WORD}drawing", f"{WORD}pict"):
                 self._picture(node)
             stack.extend(reversed(node))
         return "".join(words), boxes
@@ -143,7 +169,7 @@ class _Reader:
         keys = [b.get(f"{_RELATIONS}embed") for b in drawing.iter(_BLIP)] + [
             b.get(f"{_RELATIONS}id") for b in drawing.iter(_OLD_PICTURE)
         ]
-        self.other += not keys and next(drawing.iter(f"{_W}txbxContent"), None) is None
+        self.other += not keys and next(drawing.iter(f"{WORD}txbxContent"), None) is None
         for key in keys:
             part = self.word.part.related_parts.get(key) if key else None
             suffix = PurePosixPath(str(part.partname)).suffix.lower() if part is not None else ""
@@ -157,20 +183,20 @@ class _Reader:
         lines: list[list[Cell]] = []
         open_cells: dict[int, tuple[int, int]] = {}  # column -> place in ``lines`` of the cell that goes on downwards
         heads = 0
-        for row in element.iter(f"{_W}tr"):
-            if next(a for a in row.iterancestors(f"{_W}tbl")) is not element:
+        for row in element.iter(f"{WORD}tr"):
+            if next(a for a in row.iterancestors(f"{WORD}tbl")) is not element:
                 continue
-            if heads == len(lines) and row.find(f"{_W}trPr/{_W}tblHeader") is not None:
+            if heads == len(lines) and row.find(f"{WORD}trPr/{WORD}tblHeader") is not None:
                 heads += 1
             line: list[Cell] = []
-            at = int(_value(row, "trPr/gridBefore") or 0)
+            at = int(property_value(row, "trPr/gridBefore") or 0)
             line += [Cell("")] * at
-            for cell in row.iter(f"{_W}tc"):
-                if next(a for a in cell.iterancestors(f"{_W}tr")) is not row:
+            for cell in row.iter(f"{WORD}tc"):
+                if next(a for a in cell.iterancestors(f"{WORD}tr")) is not row:
                     continue
-                span = min(max(1, int(_value(cell, "tcPr/gridSpan") or 1)), 1000)
-                merge = cell.find(f"{_W}tcPr/{_W}vMerge")
-                if merge is not None and merge.get(f"{_W}val") != "restart" and at in open_cells:
+                span = min(max(1, int(property_value(cell, "tcPr/gridSpan") or 1)), 1000)
+                merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
+                if merge is not None and merge.get(f"{WORD}val") != "restart" and at in open_cells:
                     y, x = open_cells[at]
                     line.append(Cell(lines[y][x].text, span))
                 else:
@@ -184,12 +210,12 @@ class _Reader:
 
     def _cell_words(self, cell: Any) -> str:
         words = []
-        for paragraph in cell.iter(f"{_W}p"):
+        for paragraph in cell.iter(f"{WORD}p"):
             if not any(
-                a.tag in _UNSEEN or a.tag == f"{_W}txbxContent" for a in paragraph.iterancestors() if a is not cell
+                a.tag in _UNSEEN or a.tag == f"{WORD}txbxContent" for a in paragraph.iterancestors() if a is not cell
             ):
                 text, boxes = self._words(paragraph)
-                words += [text, *(self._words(p)[0] for box in boxes for p in box.iter(f"{_W}p"))]
+                words += [text, *(self._words(p)[0] for box in boxes for p in box.iter(f"{WORD}p"))]
         return " ".join(words)
 
     def _notes(self, kind: str) -> Iterator[str]:
@@ -201,33 +227,6 @@ class _Reader:
                 root = etree.fromstring(
                     relation.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True)
                 )
-                for note in root.iter(f"{_W}{kind}"):
-                    if note.get(f"{_W}type") in (None, "normal"):
-                        yield " ".join(self._words(p)[0] for p in note.iter(f"{_W}p"))
-
-
-def _value(element: Any, where: str) -> str:
-    element = element.find("/".join(f"{_W}{step}" for step in where.split("/")))
-    value = (element.get(f"{_W}val") or "") if element is not None else ""
-    return value if value.isdecimal() and len(value) < 6 else ""
-
-
-def _style_level(style: Any) -> int | None:
-    """The heading level that a paragraph style gives, or the style it is based on: Title and Heading 1 are 1.
-
-    An outline level counts too.
-    """
-    for _ in range(10):
-        name = (style.name or "").lower()
-        if name == "title":
-            return 1
-        if name.startswith("heading ") and name[8:].isdecimal():
-            return int(name[8:])
-        outline = style.element.find(f"{_W}pPr/{_W}outlineLvl")
-        if outline is not None:
-            value = outline.get(f"{_W}val") or ""
-            return int(value) + 1 if value.isdecimal() and int(value) < 9 else None
-        style = getattr(style, "base_style", None)
-        if style is None:
-            break
-    return None
+                for note in root.iter(f"{WORD}{kind}"):
+                    if note.get(f"{WORD}type") in (None, "normal"):
+                        yield " ".join(self._words(p)[0] for p in note.iter(f"{WORD}p"))

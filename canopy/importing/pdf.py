@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-import zlib
 from collections.abc import Iterator
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,10 @@ from canopy.importing.pdf_layout import (
     page_lines,
     running_key,
     running_lines,
+    shown_signs,
 )
+from canopy.importing.pdf_streams import check_streams
+from canopy.importing.pdf_words import WORD_GAP, page_words, without_doubles
 from canopy.importing.tables import normalise_table
 from canopy.ingest.sink import Unusable
 
@@ -30,13 +31,8 @@ if TYPE_CHECKING:
     from pdfplumber.page import Page
 
 MAX_PAGES = 5_000
-MAX_STREAM = 256 << 20
 MAX_OBJECTS = 200_000
 _SCAN_DPI, _SCAN_SIDE = 150, 2_000
-# A gap of this share of the type's size parts two words. pdfplumber's own 3 points glue all words of documents that
-# hold no blanks.
-_WORD_GAP = 0.15
-_STREAM = re.compile(rb"stream\r?\n")
 # Titles that programs leave behind.
 _NO_TITLE = re.compile(
     r"\.(docx?|pdf|indd|tex|xlsx?|pptx?|rtf|odt)$|^(untitled|microsoft word|document\d*|slide \d+)\b", re.I
@@ -89,54 +85,6 @@ def _metadata_title(metadata: Any) -> str:
     return title if isinstance(title, str) else ""
 
 
-def check_streams(path: Path) -> None:
-    """Inflate every compressed stream without keeping it, and refuse the file where one gives more than ``MAX_STREAM``
-    bytes.
-
-    pdfminer unpacks a stream in one go: a few kilobytes could fill the memory. A stream packed twice is looked through
-    as well.
-    """
-    if not path.stat().st_size:
-        raise Unusable("the file is empty")
-    with open(path, "rb") as f, mmap(f.fileno(), 0, access=ACCESS_READ) as data:
-        if data.find(b"%PDF-", 0, 4096) < 0:
-            raise Unusable("not a PDF file: it does not begin like one")
-        for match in _STREAM.finditer(data):
-            if _inflated(data, match.end()) > MAX_STREAM:
-                raise Unusable(f"a stream in it unpacks to more than {MAX_STREAM >> 20} MiB: not opened")
-
-
-def _inflated(data: mmap, start: int) -> int:
-    """Bytes that the zlib stream at a place gives, twice packed ones fully unpacked.
-
-    Stops soon after ``MAX_STREAM``.
-    """
-    if not _is_zlib(data[start:start + 2]):
-        return 0
-    outer, inner = zlib.decompressobj(), None
-    total, at = 0, start
-    try:
-        while total <= MAX_STREAM and not outer.eof:
-            packed = outer.unconsumed_tail or data[at:at + 65536]
-            if not packed:
-                break
-            at += 0 if outer.unconsumed_tail else len(packed)
-            piece = outer.decompress(packed, 1 << 20)
-            if total == 0 and _is_zlib(piece[:2]):
-                inner = zlib.decompressobj()
-            total += len(piece)
-            while inner is not None and piece and total <= MAX_STREAM and not inner.eof:
-                total += len(inner.decompress(piece, 1 << 20))
-                piece = inner.unconsumed_tail
-    except zlib.error:
-        pass  # damaged, or no zlib stream after all: pdfminer will say
-    return total
-
-
-def _is_zlib(head: bytes) -> bool:
-    return len(head) == 2 and head[0] & 0x0F == 8 and head[0] >> 4 <= 7 and int.from_bytes(head, "big") % 31 == 0
-
-
 def _blocks(pages: list[Page], path: Path, document: Document) -> Iterator[Block]:
     lines: list[list[Line]] = []
     tables: list[list[tuple[float, TableBlock]]] = []
@@ -158,6 +106,12 @@ def _blocks(pages: list[Page], path: Path, document: Document) -> Iterator[Block
         document.notes.append(
             f"left out {sum(map(len, lines)) - sum(map(len, kept))} repeated header and footer lines, such as "
             f"{next(line.text for page in lines for line in page if running_key(line) in running)[:60]!r}"
+        )
+    unreadable = [number for number, page in enumerate(lines, 1) if any("\ufffd" in line.text for line in page)]
+    if unreadable:
+        document.notes.append(
+            f"signs that the file gives no character for stand as \ufffd on {len(unreadable)} pages, "
+            f"the first: {unreadable[0]}"
         )
     levels = heading_levels(kept, body_size(kept))
     for number, (page, page_tables) in enumerate(zip(kept, tables, strict=True), 1):
@@ -182,20 +136,15 @@ def _read_page(page: Page, number: int) -> tuple[list[tuple[float, TableBlock]],
     if len(page.chars) + len(page.rects) + len(page.lines) + len(page.curves) > MAX_OBJECTS:
         raise Unusable(f"page {number} holds more than {MAX_OBJECTS:,} characters and lines")
     tables, boxes = [], []
-    for table in page.find_tables():
-        block = normalise_table(table.extract(x_tolerance_ratio=_WORD_GAP), place=f"p{number}")
+    shown = without_doubles(page)
+    for table in shown.find_tables():
+        rows = [[shown_signs(cell or "") for cell in row] for row in table.extract(x_tolerance_ratio=WORD_GAP)]
+        block = normalise_table(rows, place=f"p{number}")
         if block is None or len(block.header) < 2 or (len(list(block.rows)) < 2 and not any(block.header)):
             continue  # a frame around something
         tables.append((float(table.bbox[1]), block))
         boxes.append(table.bbox)
-    words = [
-        {**w, "size": w["chars"][0]["size"]}
-        for w in page.extract_words(return_chars=True, x_tolerance_ratio=_WORD_GAP)
-        if not any(
-            x0 <= (w["x0"] + w["x1"]) / 2 <= x1 and y0 <= (w["top"] + w["bottom"]) / 2 <= y1 for x0, y0, x1, y1 in boxes
-        )
-    ]
-    return tables, page_lines(words, float(page.width))
+    return tables, page_lines(page_words(shown, boxes), float(page.width))
 
 
 def _is_scan(page: Page, lines: list[Line], tables: list[tuple[float, TableBlock]]) -> bool:

@@ -17,6 +17,7 @@ from canopy.importing.blocks import Block, Heading, Paragraph
 GUTTER, GUTTER_LINES, GUTTER_SHARE = 8.0, 8, 0.6
 # A line this much larger than the page's usual type, and no longer than that, is a heading.
 HEADING_SIZE, HEADING_CHARS = 1.15, 150
+_GLYPH = re.compile(r"\(cid:\d+\)")  # what pdfminer writes for a sign that the file gives no character for
 _HYPHEN = re.compile(r"([^\W\d_]+)[-\u2010\u00ad]$")
 
 
@@ -97,13 +98,18 @@ def _line(words: Sequence[Word]) -> Line:
     for w in words:
         sizes[round(float(w.get("size") or w["bottom"] - w["top"]), 1)] += len(w["text"])
     return Line(
-        " ".join(w["text"] for w in words),
+        shown_signs(" ".join(w["text"] for w in words)),
         min(w["top"] for w in words),
         max(w["bottom"] for w in words),
         words[0]["x0"],
         max(w["x1"] for w in words),
         sizes.most_common(1)[0][0],
     )
+
+
+def shown_signs(text: str) -> str:
+    """Text whose signs without a character are shown: a bullet at the beginning, otherwise a replacement character."""
+    return _GLYPH.sub("\ufffd", re.sub(r"^\s*\(cid:\d+\)(?=\s)", "\u2022", text))
 
 
 def running_lines(pages: Sequence[Sequence[Line]]) -> set[tuple[str, int]]:

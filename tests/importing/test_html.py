@@ -136,7 +136,8 @@ def test_words_of_buttons_and_summaries_are_headings(tmp_path):
 def test_values_of_form_fields(tmp_path):
     _, blocks = page(
         tmp_path,
-        "<p>Name: <input value='Ada'><input type=hidden value=no></p><p>Size: <select><option>S<option selected>M</select></p>"
+        "<p>Name: <input value='Ada'><input type=hidden value=no></p>"
+        "<p>Size: <select><option>S<option selected>M</select></p>"
         "<p><input type=checkbox checked> paid <input type=checkbox> sent</p><p><textarea>As agreed.</textarea></p>",
     )
     assert texts(blocks) == ["Name: Ada", "Size: M", "[x] paid [ ] sent", "As agreed."]

@@ -319,3 +319,42 @@ def test_comments_above_a_table_are_its_title(tmp_path, file, caption, header):
     (tmp_path / "a.csv").write_text(file)
     table = next(iter(read_csv(tmp_path / "a.csv").blocks))
     assert (table.caption, table.header, len(list(table.rows))) == (caption, header, 2)
+
+
+NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def paragraph_of(document, runs):
+    document.element.body.insert(0, parse_xml(f'<w:p xmlns:w="{NAMESPACE}">{runs}</w:p>'))
+
+
+def test_included_pages_are_read_and_other_kinds_noted(tmp_path):
+    d = docx.Document()
+    d.add_paragraph("Before.")
+    for name, kind, data in (
+        ("a.html", "text/html", b"<p>Inside, caf\xc3\xa9.</p>"),
+        ("b.rtf", "application/rtf", b"{}"),
+    ):
+        part = Part(PackURI(f"/word/{name}"), kind, data, d.part.package)
+        key = d.part.relate_to(part, "http://schemas.openxmlformats.org/officeDocument/2006/relationships/aFChunk")
+        d.element.body.insert(1, parse_xml(f'<w:altChunk xmlns:w="{NAMESPACE}" xmlns:r="http://schemas.openxmlformats.org/'
+                                           f'officeDocument/2006/relationships" r:id="{key}"/>'))
+    document, blocks = word(tmp_path, d)
+    assert [b.text for b in blocks] == ["Before.", "Inside, café."]
+    assert document.notes == ["a document included in it is not read (.rtf): open and save the whole in Word"]
+
+
+def test_struck_out_words_symbols_and_powers(tmp_path):
+    d = docx.Document()
+    paragraph_of(
+        d,
+        "<w:r><w:t xml:space='preserve'>Now </w:t></w:r><w:r><w:rPr><w:strike/></w:rPr><w:t>9</w:t></w:r>"
+        "<w:r><w:rPr><w:strike w:val='0'/></w:rPr><w:t>7 m</w:t></w:r>"
+        "<w:r><w:rPr><w:vertAlign w:val='superscript'/></w:rPr><w:t>2</w:t></w:r>"
+        "<w:r><w:sym w:font='Symbol' w:char='F0B1'/></w:r><w:r><w:t>1</w:t></w:r>"
+        "<w:r><w:sym w:font='X' w:char='F041'/></w:r>",
+    )
+    document, blocks = word(tmp_path, d)
+    assert [b.text for b in blocks] == ["Now 7 m^2±1\ufffd"] and document.notes == [
+        "1 struck-out passages are left out"
+    ]

@@ -4,10 +4,10 @@ import zlib
 
 import pytest
 
-from canopy.importing import pdf as reader
+from canopy.importing import pdf_streams
 from canopy.importing.blocks import Heading, Paragraph, Picture, TableBlock
 from canopy.importing.pdf import read_pdf
-from canopy.importing.pdf_layout import join_lines
+from canopy.importing.pdf_layout import join_lines, shown_signs
 from canopy.ingest.sink import Unusable
 from tests.importing.samples import PROSE, lines, pdf
 
@@ -111,7 +111,7 @@ def test_words_cut_at_the_end_of_a_line():
 
 
 def test_bombs_are_not_inflated(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "MAX_STREAM", 1 << 20)
+    monkeypatch.setattr(pdf_streams, "MAX_STREAM", 1 << 20)
     once = zlib.compress(b" " * (3 << 20))
     for data in (once, zlib.compress(zlib.compress(b" " * (900 << 20 >> 8)))):
         with pytest.raises(Unusable, match="unpacks to more than"):
@@ -153,3 +153,30 @@ def test_encrypted_files_say_so(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"/Root 1 0 R", b"/Root 1 0 R " + secret))
     with pytest.raises(Unusable, match="password"):
         read_pdf(path)
+
+
+def line_texts(path):
+    return [b.text for b in read_pdf(path).blocks if isinstance(b, Paragraph)]
+
+
+def test_letters_drawn_twice_are_read_once(tmp_path):
+    words = [(72, 700, 12, "Total bill"), (72.4, 700, 12, "Total bill"), (72, 660, 4, "small ills")]
+    assert line_texts(pdf(tmp_path / "a.pdf", [words])) == ["Total bill small ills"]
+
+
+def test_raised_digits_are_powers(tmp_path):
+    words = [(72, 700, 12, "It holds 10"), (127.6, 705, 8, "6"), (136, 700, 12, "cells")]
+    assert line_texts(pdf(tmp_path / "a.pdf", [words])) == ["It holds 10^6 cells"]
+
+
+def test_values_of_form_fields_stand_beside_their_names(tmp_path):
+    path = pdf(tmp_path / "a.pdf", [[(72, 700, 11, "Name:"), (72, 660, 11, "Paid:")]])
+    fields = (b"/Annots [<< /Subtype /Widget /FT /Tx /V (Ada) /Rect [110 696 200 712] >> "
+              b"<< /Subtype /Widget /FT /Btn /AS /Off /Rect [110 656 126 672] >> "
+              b"<< /Subtype /Widget /F 2 /FT /Tx /V (unseen) /Rect [210 696 300 712] >>] ")
+    path.write_bytes(path.read_bytes().replace(b"/Type /Page /Parent", b"/Type /Page " + fields + b"/Parent"))
+    assert " ".join(line_texts(path)) == "Name: Ada Paid: [ ]"
+
+
+def test_signs_without_a_character_are_shown():
+    assert shown_signs("(cid:127) first (cid:3)") == "\u2022 first \ufffd"

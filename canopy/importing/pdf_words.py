@@ -1,0 +1,118 @@
+"""The words of a PDF page with their places.
+
+Letters drawn twice, powers, signs without a character, and values of form fields.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from canopy.importing.blocks import one_line
+from canopy.importing.pdf_layout import Word
+
+if TYPE_CHECKING:
+    from pdfplumber.page import Page
+
+# A gap of this share of the type's size parts two words. pdfplumber's own 3 points glue all words of documents without
+# blanks.
+WORD_GAP = 0.15
+# Programs draw a bold letter twice, so far apart (share of its size); an "l" is wider than that.
+_TWICE = 0.15
+# A power is in smaller type (share of the size before it), and its foot stands higher.
+_SMALL, _RAISED = 0.8, 0.15
+_HIDDEN_FIELD = 2
+
+
+def without_doubles(page: Page) -> Page:
+    """The page without the letters that are drawn a second time at nearly the same place (fake bold)."""
+    return page.filter(_first_drawn())
+
+
+def _first_drawn() -> Callable[[dict[str, Any]], bool]:
+    places: dict[tuple[object, ...], list[tuple[float, float]]] = defaultdict(list)
+
+    def is_first(entry: dict[str, Any]) -> bool:
+        if entry.get("object_type") != "char" or not entry["text"].strip():
+            return True
+        x, y, reach = float(entry["x0"]), float(entry["top"]), _TWICE * float(entry["size"])
+        if reach <= 0:
+            return True
+        column, row = int(x // (4 * reach)), int(y // (4 * reach))
+        sign = entry["text"], entry["fontname"], round(reach, 3)
+        near = (
+            place for dx in (-1, 0, 1) for dy in (-1, 0, 1) for place in places.get((*sign, column + dx, row + dy), ())
+        )
+        if any(abs(x - a) <= reach and abs(y - b) <= reach for a, b in near):
+            return False
+        places[(*sign, column, row)].append((x, y))
+        return True
+
+    return is_first
+
+
+def page_words(page: Page, boxes: Sequence[tuple[float, float, float, float]]) -> list[Word]:
+    """The words of a page outside the given boxes (x0, top, x1, bottom), with the values of its form fields at their
+    places."""
+    words: list[Word] = []
+    for word in page.extract_words(return_chars=True, x_tolerance_ratio=WORD_GAP):
+        x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
+        if not any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in boxes):
+            words.append({"text": _with_powers(word["chars"]), "x0": word["x0"], "x1": word["x1"], "top": word["top"],
+                          "bottom": word["bottom"], "size": word["chars"][0]["size"]})
+    return [*words, *_field_words(page)]
+
+
+def _with_powers(chars: Sequence[dict[str, Any]]) -> str:
+    """A word's letters, ``^`` before digits that stand raised after a letter or digit, a blank after them before
+    letters."""
+    text, raised = "", False
+    base: dict[str, Any] | None = None
+    for char in chars:
+        up = (base is not None and char["text"] in "0123456789+-\u2212\u2013" and base["text"].isalnum()
+              and char["size"] < _SMALL * base["size"] and base["bottom"] - char["bottom"] > _RAISED * base["size"])
+        if up and not raised:
+            text += "^"
+        elif raised and not up and char["text"].isalnum():
+            text += " "
+        text, raised = text + char["text"], bool(up)
+        base = base if up else char
+    return text
+
+
+def _field_words(page: Page) -> Iterator[Word]:
+    """The values of a page's form fields; a box that is ticked is ``[x]``, another one ``[ ]``."""
+    for field in page.annots:
+        value = _field_value(field.get("data") or {})
+        if value:
+            size = max(1.0, min(11.0, 0.7 * float(field["height"])))
+            middle = (float(field["top"]) + float(field["bottom"])) / 2
+            yield {"text": value, "x0": float(field["x0"]), "x1": float(field["x1"]), "top": middle - size / 2,
+                   "bottom": middle + size / 2, "size": size}
+
+
+def _field_value(data: Any) -> str:
+    from pdfminer.pdftypes import resolve1
+    from pdfminer.psparser import PSLiteral
+    from pdfminer.utils import decode_text
+
+    entries: dict[str, Any] = {}
+    for _ in range(8):  # what a field does not say itself, the fields above it do
+        if not isinstance(data, dict):
+            break
+        entries = {**data, **entries}
+        data = resolve1(data.get("Parent"))
+    flags = resolve1(entries.get("F"))
+    if str(getattr(resolve1(entries.get("Subtype")), "name", "")) != "Widget" or (
+        isinstance(flags, int) and flags & _HIDDEN_FIELD
+    ):
+        return ""
+    value = resolve1(entries.get("V"))
+    if str(getattr(resolve1(entries.get("FT")), "name", "")) == "Btn":
+        state = resolve1(entries.get("AS")) or value
+        return ("[ ]" if state.name == "Off" else "[x]") if isinstance(state, PSLiteral) else ""
+    values = [resolve1(v) for v in value] if isinstance(value, list) else [value]
+    return one_line(
+        "; ".join(decode_text(v) if isinstance(v, bytes) else v for v in values if isinstance(v, (bytes, str)))
+    )
