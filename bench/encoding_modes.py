@@ -1,4 +1,4 @@
-"""Encoding an item once and pooling its nodes against encoding each node's text: the ratio of the two, measured in one run.
+"""Encoding an item once and pooling its nodes against encoding each node's text: the ratio of the two times.
 
 Usage: python bench/encoding_modes.py [ITEMS]     (items of the starter benchmark)
 """
@@ -21,7 +21,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         sink = Sink("starter", Path(folder))
         read(write_native(Path(folder) / "native"), sink)
-    items = [i for i in sink.items.values() if i.modality in ("text", "table")][: int(sys.argv[1]) if len(sys.argv) > 1 else 40]
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    items = [i for i in sink.items.values() if i.modality in ("text", "table")][:count]
     requests = [node_request(i, 2, 30.0) for i in items]
     once, each, ratios = MiniLMEncoder("one_pass"), MiniLMEncoder("separate"), []
     for _ in range(3):
@@ -31,7 +32,8 @@ def main() -> None:
         each.encode_nodes(requests)
         ratios.append((time.perf_counter() - middle) / (middle - start))
     nodes = sum(len(r.lo) for r in requests)
-    print(f"{len(items)} items, {nodes} nodes: separate takes {statistics.median(ratios):.1f} times as long as one_pass (min {min(ratios):.1f}, max {max(ratios):.1f})")
+    print(f"{len(items)} items, {nodes} nodes: separate takes {statistics.median(ratios):.1f} times as long as "
+          f"one_pass (min {min(ratios):.1f}, max {max(ratios):.1f})")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""Is a second round worth it without a language model? Supporting paragraphs found by two rounds of k against one round of 2k, on HotpotQA's pool.
+"""Two rounds of k against one round of 2k without a language model: supporting paragraphs retrieved on HotpotQA.
 
 Usage: python bench/follow_up_rounds.py RELEASE_FOLDER [--questions N] [--k 2 5 10]
 
-Retrieval and the LLM-free critic by f0 alone, no training, no compression: whole paragraphs are kept, so that nothing but the follow-up query differs.
-All paragraphs of all questions make one pool; each question has two supporting ones. The critic's query rule and thresholds were chosen on the questions
-of the training file, the questions of the development file were looked at once.
+Retrieval and the LLM-free critic use f0 alone. Nothing is trained or compressed: whole paragraphs are kept, so that
+only the follow-up query differs. All paragraphs of all questions make one pool; each question has two supporting
+ones. The critic's query rule and thresholds were chosen on the questions of the training file; the questions of the
+development file were looked at once.
 
-Rows: ``asked`` writes a follow-up for every question, ``stops`` heeds the critic's stop rule (and so retrieves less). Columns: items already found count as
-retrieved again (the paper's loop), or are left out inside the search (the option exclude_seen).
+Rows: ``always`` writes a follow-up for every question; ``stops`` follows the critic's stop rule, so it retrieves less.
+Items of the first round may come again (the paper's loop), or are left out of the second search (option exclude_seen).
 """
 
 from __future__ import annotations
@@ -47,27 +48,34 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Per question: supporting paragraphs found, and items retrieved for it; float64, shape (questions,)."""
+class Retrieval:
+    """Per question: supporting paragraphs among the retrieved, and items retrieved; float64, shape (questions,)."""
 
     supporting: np.ndarray
     retrieved: np.ndarray
 
 
 def open_pool(raw: Path, encoder: NodeEncoder, questions: int = 0, splits: Sequence[str] = ("train", "dev")) -> Pool:
-    """Read a release folder and index its paragraphs; where ``questions`` is not 0, ask the first so many of either file in a smaller pool."""
+    """Read a release folder and index its paragraphs.
+
+    Parameters
+    ----------
+    questions : int
+        If not 0: only so many of each file, the first, in a smaller pool.
+    """
     with tempfile.TemporaryDirectory() as folder:
         sink = Sink("hotpotqa", Path(folder))
         load_adapter("hotpotqa").read(raw, sink)
-    chosen = [q for s in splits for q in [q for q in sink.questions.values() if q.split == s][:questions or None]]
-    gold = {q.id: frozenset(a.item_id for a in sink.annotations if a.question_id == q.id) for q in chosen}
+    sample = [q for s in splits for q in [q for q in sink.questions.values() if q.split == s][:questions or None]]
+    gold = {q.id: frozenset(a.item_id for a in sink.annotations if a.question_id == q.id) for q in sample}
     items = dict(sink.items)
     if questions:  # supporting paragraphs and every tenth of the others: the pool shrinks with the questions
-        wanted = frozenset().union(*gold.values())
-        items = {i: item for n, (i, item) in enumerate(items.items()) if i in wanted or n % 10 == 0}
+        supporting = frozenset[str]().union(*gold.values())
+        items = {i: item for n, (i, item) in enumerate(items.items()) if i in supporting or n % 10 == 0}
     vectors = [encoder.encode_nodes([_root(i)])[0][0] for i in items.values()]
     index = ItemIndex.build(list(items), np.stack(vectors), digest=encoder.digest)
-    return Pool(chosen, items, gold, Searcher(index, encoder.encode_queries, np.array(["text"] * len(items))), EvidenceCritic(Likeness(encoder.encode_queries)))
+    searcher = Searcher(index, encoder.encode_queries, np.array(["text"] * len(items)))
+    return Pool(sample, items, gold, searcher, EvidenceCritic(Likeness(encoder.encode_queries)))
 
 
 def _root(item: Item) -> NodeRequest:
@@ -75,31 +83,36 @@ def _root(item: Item) -> NodeRequest:
     return NodeRequest(item, leaves, np.array([0], dtype=np.int32), np.array([leaves.count], dtype=np.int32))
 
 
-def one_round(pool: Pool, k: int) -> Found:
+def one_round(pool: Pool, k: int) -> Retrieval:
     """Retrieve k items with the question."""
     hits = [[i for i, _ in pool.searcher.search(q.question, k, Trace())] for q in pool.questions]
-    return Found(_supporting(pool, hits), np.array([float(len(h)) for h in hits]))
+    return Retrieval(_supporting(pool, hits), np.array([float(len(h)) for h in hits]))
 
 
-def two_rounds(pool: Pool, k: int, *, exclude: bool, stops: bool) -> Found:
+def two_rounds(pool: Pool, k: int, *, exclude: bool, stops: bool) -> Retrieval:
     """Retrieve k items with the question, then k with the critic's follow-up."""
     hits = []
     for q in pool.questions:
         first = [i for i, _ in pool.searcher.search(q.question, k, Trace())]
         evidence = [RegionView(i, "text", pool.items[i].title, 0, 1, pool.items[i].text) for i in first]
-        query = "" if stops and is_sufficient(q.question, evidence) else pool.critic.follow_up(q.question, evidence).query
-        hits.append(first + [i for i, _ in pool.searcher.search(query, k, Trace(), exclude=first if exclude else ())] if query else first)
-    return Found(_supporting(pool, hits), np.array([float(len(h)) for h in hits]))
+        stop = stops and is_sufficient(q.question, evidence)
+        query = "" if stop else pool.critic.follow_up(q.question, evidence).query
+        seen = first if exclude else ()
+        second = [i for i, _ in pool.searcher.search(query, k, Trace(), exclude=seen)] if query else []
+        hits.append(first + second)
+    return Retrieval(_supporting(pool, hits), np.array([float(len(h)) for h in hits]))
 
 
 def _supporting(pool: Pool, hits: Sequence[Sequence[str]]) -> np.ndarray:
     return np.array([float(len(pool.gold[q.id] & set(h))) for q, h in zip(pool.questions, hits, strict=True)])
 
 
-def compare(pool: Pool, k: int, *, exclude: bool, stops: bool, split: str = "") -> tuple[Found, Found, Interval]:
-    """Two rounds of k, one round of 2k, and the difference in supporting paragraphs a question with its 95% interval."""
-    chosen = np.array([split in ("", q.split) for q in pool.questions])
-    two, one = (Found(f.supporting[chosen], f.retrieved[chosen]) for f in (two_rounds(pool, k, exclude=exclude, stops=stops), one_round(pool, 2 * k)))
+def compare(pool: Pool, k: int, *, exclude: bool, stops: bool,
+            split: str = "") -> tuple[Retrieval, Retrieval, Interval]:
+    """Two rounds of k, one round of 2k, and the difference in supporting paragraphs a question (95% interval)."""
+    of_split = np.array([split in ("", q.split) for q in pool.questions])
+    both = two_rounds(pool, k, exclude=exclude, stops=stops), one_round(pool, 2 * k)
+    two, one = (Retrieval(r.supporting[of_split], r.retrieved[of_split]) for r in both)
     return two, one, paired_bootstrap(two.supporting, one.supporting)
 
 
@@ -109,16 +122,19 @@ def main() -> None:
     parser.add_argument("raw", type=Path)
     parser.add_argument("--questions", type=int, default=0)
     parser.add_argument("--k", type=int, nargs="+", default=[2, 5, 10])
-    given = parser.parse_args()
-    pool = open_pool(given.raw, MiniLMEncoder("one_pass"), given.questions)
+    options = parser.parse_args()
+    pool = open_pool(options.raw, MiniLMEncoder("one_pass"), options.questions)
     for split in ("train", "dev", ""):
-        print(f"{split or 'both files'}: {sum(split in ('', q.split) for q in pool.questions)} questions, {len(pool.items)} paragraphs")
-        for k in given.k:
+        count = sum(split in ("", q.split) for q in pool.questions)
+        print(f"{split or 'both files'}: {count} questions, {len(pool.items)} paragraphs")
+        for k in options.k:
             for stops in (False, True):
                 for exclude in (False, True):
                     two, one, gain = compare(pool, k, exclude=exclude, stops=stops, split=split)
-                    print(f"  {k}+{k} {'stops' if stops else 'asked'}, {'seen left out' if exclude else 'repeats count'}: {two.supporting.mean():.3f} supporting "
-                          f"of {two.retrieved.mean():.1f} retrieved; one round of {2 * k}: {one.supporting.mean():.3f}; difference {gain.estimate:+.3f} "
+                    repeats = "seen left out" if exclude else "repeats count"
+                    print(f"  {k}+{k} {'stops' if stops else 'always'}, {repeats}: {two.supporting.mean():.3f} "
+                          f"supporting of {two.retrieved.mean():.1f} retrieved; "
+                          f"one round of {2 * k}: {one.supporting.mean():.3f}; difference {gain.estimate:+.3f} "
                           f"[{gain.low:+.3f}, {gain.high:+.3f}]")
     sys.stdout.flush()
 

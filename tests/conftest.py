@@ -1,4 +1,4 @@
-"""Shared fixtures: threads kept to the machine, the real slices where there are some, one encoder a session."""
+"""Shared fixtures: threads kept to the machine, the real slices if there are any, one encoder a session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for name in ("NO_PROXY", "no_proxy"):
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
 
-# How long an example takes says how busy the machine is, nothing more.
+# The time of an example tells how busy the machine is, nothing more.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
@@ -31,7 +31,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder with official benchmark slices; skips where CANOPY_REAL_DATA does not name one."""
+    """The folder with official benchmark slices; skips if CANOPY_REAL_DATA names none."""
     where = os.environ.get("CANOPY_REAL_DATA", "")
     if not where or not Path(where).is_dir():
         pytest.skip("CANOPY_REAL_DATA names no folder of official benchmark slices")
