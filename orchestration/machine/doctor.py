@@ -21,7 +21,7 @@ _PORTS = {3000: "the Dagster UI", 3001: "the service", 5000: "the MLflow UI"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: how it is, and what to do where it is not well."""
+    """One thing that was looked at: how it is, and what to do if it is not well."""
 
     level: Literal["ok", "note", "problem"]
     what: str
@@ -54,25 +54,26 @@ def _packages() -> Iterator[Finding]:
     from packaging.requirements import Requirement
 
     try:
-        wanted = [Requirement(r) for r in importlib.metadata.requires("canopy-rag") or ()]
+        required = [Requirement(r) for r in importlib.metadata.requires("canopy-rag") or ()]
     except importlib.metadata.PackageNotFoundError:
-        yield Finding("problem", "canopy-rag is not installed in this environment", "run `make setup`, or `pip install -e . -c constraints.txt`")
+        yield Finding("problem", "canopy-rag is not installed in this environment",
+                      "run `make setup`, or `pip install -e . -c constraints.txt`")
         return
     wrong = []
-    for requirement in wanted:
+    for requirement in required:
         if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
             continue
         try:
-            found = importlib.metadata.version(requirement.name)
+            version = importlib.metadata.version(requirement.name)
         except importlib.metadata.PackageNotFoundError:
             wrong.append(f"{requirement.name} is missing")
             continue
-        if not requirement.specifier.contains(found, prereleases=True):
-            wrong.append(f"{requirement.name} {found} is not {requirement.specifier}")
+        if not requirement.specifier.contains(version, prereleases=True):
+            wrong.append(f"{requirement.name} {version} is not {requirement.specifier}")
     if wrong:
         yield Finding("problem", "; ".join(wrong), "run `make setup`, or `pip install -e . -c constraints.txt`")
     else:
-        yield Finding("ok", f"{len(wanted)} required packages are there in the versions asked for")
+        yield Finding("ok", f"{len(required)} required packages are there in the versions asked for")
 
 
 def _compute() -> Iterator[Finding]:
@@ -83,7 +84,8 @@ def _compute() -> Iterator[Finding]:
         return
     threads, cores = torch.get_num_threads(), thread_count()
     if threads > cores:
-        yield Finding("note", f"torch uses {threads} threads, with {cores} physical cores to use", f"set OMP_NUM_THREADS={cores}")
+        yield Finding("note", f"torch uses {threads} threads, with {cores} physical cores to use",
+                      f"set OMP_NUM_THREADS={cores}")
     else:
         yield Finding("ok", f"{cores} physical cores to use, torch {torch.__version__} with {threads} threads")
     if torch.cuda.is_available():
@@ -92,7 +94,8 @@ def _compute() -> Iterator[Finding]:
         import faiss
 
         if not hasattr(faiss, "StandardGpuResources"):
-            yield Finding("note", "faiss here is the CPU build: index.device must stay cpu", "`pip install '.[gpu]'` for faiss-gpu")
+            yield Finding("note", "faiss here is the CPU build: index.device must stay cpu",
+                          "`pip install '.[gpu]'` for faiss-gpu")
     else:
         yield Finding("ok", "no GPU that torch can use: everything runs on the CPU, index.device must stay cpu")
 
@@ -117,7 +120,8 @@ def _encoder(workspace: Path) -> Iterator[Finding]:
 def _disk(workspace: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(workspace).free / 1e9
     if free < 1:
-        yield Finding("problem", f"{free:.1f} GB free at {workspace}", "free some space: outputs are kept once in data/ and once in DVC's cache; "
+        yield Finding("problem", f"{free:.1f} GB free at {workspace}",
+                      "free some space: outputs are kept once in data/ and once in DVC's cache; "
                       "`dvc gc --workspace` drops old ones")
     else:
         yield Finding("ok" if free > 5 else "note", f"{free:.0f} GB free at {workspace}")
@@ -126,15 +130,20 @@ def _disk(workspace: Path) -> Iterator[Finding]:
 def _ports() -> Iterator[Finding]:
     for port, use in _PORTS.items():
         with socket.socket() as s:
-            taken = s.connect_ex(("127.0.0.1", port)) == 0
-        yield Finding("note", f"port {port} ({use}) is in use", "`make ui` takes the next free one; for the service say --port") if taken else \
-            Finding("ok", f"port {port} is free ({use})")
+            in_use = s.connect_ex(("127.0.0.1", port)) == 0
+        if in_use:
+            yield Finding("note", f"port {port} ({use}) is in use",
+                          "`make ui` takes the next free one; for the service say --port")
+        else:
+            yield Finding("ok", f"port {port} is free ({use})")
 
 
 def _telemetry() -> Iterator[Finding]:
-    on = [k for k, v in QUIET.items() if os.environ.get(k, "").lower() != v.lower() and ("TRACK" in k or "TELEMETRY" in k or "ANALYTICS" in k)]
+    switches = {k: v for k, v in QUIET.items() if "TRACK" in k or "TELEMETRY" in k or "ANALYTICS" in k}
+    on = [k for k, v in switches.items() if os.environ.get(k, "").lower() != v.lower()]
     if on:
-        yield Finding("note", f"telemetry of some tool was turned on in your environment: {', '.join(on)}", f"unset {' '.join(on)}")
+        yield Finding("note", f"telemetry of some tool was turned on in your environment: {', '.join(on)}",
+                      f"unset {' '.join(on)}")
     else:
         yield Finding("ok", "telemetry of Dagster, MLflow, DVC, BentoML and Great Expectations is off")
 
@@ -149,11 +158,13 @@ def _graph(workspace: Path) -> Iterator[Finding]:
         return
     yield Finding("ok", f"workspace {workspace}: {len(graph.stages)} stages over {', '.join(graph.partitions)}")
     if not _is_this_python(shutil.which("python")):
-        yield Finding("note", "`python` on the PATH is not this environment's: `dvc repro` from a shell would run another one",
+        yield Finding("note", "`python` on the PATH is another environment's: `dvc repro` from a shell would use it",
                       f"`source {Path(sys.prefix) / 'bin' / 'activate'}` first; `canopy run` does not need it")
 
 
-def _is_this_python(found: str | None) -> bool:
-    """Whether a path is this environment's interpreter. Its links lead to the system's, so the folder counts, not where they lead."""
-    return found is not None and os.path.dirname(os.path.abspath(found)) == os.path.dirname(os.path.abspath(sys.executable)) \
-        and os.path.samefile(found, sys.executable)
+def _is_this_python(path: str | None) -> bool:
+    """Whether a path is this environment's interpreter; its folder counts, because its links lead to the system's."""
+    if path is None:
+        return False
+    same_folder = os.path.dirname(os.path.abspath(path)) == os.path.dirname(os.path.abspath(sys.executable))
+    return same_folder and os.path.samefile(path, sys.executable)

@@ -1,4 +1,4 @@
-"""What every entry point sets before anything heavy is imported: telemetry off, no downloads, threads for the cores there are."""
+"""What every entry point sets before heavy imports: telemetry off, no downloads, threads for the cores there are."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def is_alive(name: str) -> bool:
 
 
 def end_like_ctrl_c() -> None:
-    """Let SIGTERM and SIGHUP (a closed terminal) do what Ctrl-C does at that moment; an ignored signal (nohup) stays so."""
+    """Let SIGTERM and SIGHUP (a closed terminal) do what Ctrl-C does then; an ignored signal (nohup) stays ignored."""
     def pass_on(number: int, frame: FrameType | None) -> None:
         handler = signal.getsignal(signal.SIGINT)  # Dagster puts its own there while a stage runs
         if callable(handler):

@@ -1,4 +1,7 @@
-"""Writes each stage's code deps into dvc.yaml: ``python -m orchestration.pipeline.code_deps``; DVC sees only what ``deps`` list."""
+"""Writes each stage's code deps into dvc.yaml: ``python -m orchestration.pipeline.code_deps``.
+
+DVC sees only the code that ``deps`` list.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from canopy.stages.code import PACKAGE, code_deps
 
 
 def rewrite(root: Path, text: str) -> str:
-    """The text of dvc.yaml with each stage's code deps as its imports say; data, parameters, outputs and comments stay."""
+    """The text of dvc.yaml with each stage's code deps as its imports say; everything else stays."""
     from ruamel.yaml import YAML
 
     editor = YAML()
@@ -21,14 +24,14 @@ def rewrite(root: Path, text: str) -> str:
     document: Any = editor.load(text)
     for name, entry in document["stages"].items():
         stage = entry.get("do", entry)
-        stage["deps"] = [d for d in stage["deps"] if not d.startswith(f"{PACKAGE}/")] + code_deps(root, name)
+        stage["deps"] = [d for d in stage.get("deps", ()) if not d.startswith(f"{PACKAGE}/")] + code_deps(root, name)
     stream = StringIO()
     editor.dump(document, stream)
     return stream.getvalue()
 
 
 def main() -> int:
-    """Rewrite dvc.yaml of this checkout; says which stages changed nothing."""
+    """Rewrite dvc.yaml of this checkout, and say whether it changed."""
     root = Path(__file__).resolve().parents[2]
     path = root / "dvc.yaml"
     before = path.read_text("utf-8")

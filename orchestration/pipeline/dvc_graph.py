@@ -1,9 +1,8 @@
-"""The one file that uses DVC's (internal) Python API: the resolved graph, content hashes, status, commits, checkouts."""
+"""The one file with DVC's (internal) Python API: the resolved graph, content hashes, status, commits, checkouts."""
 
 from __future__ import annotations
 
 import graphlib
-import json
 import logging
 import os
 import re
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import yaml
 from filelock import FileLock
@@ -21,14 +20,16 @@ from filelock import FileLock
 from canopy.atomic import write_bytes
 from canopy.errors import DataError
 from orchestration.pipeline.lineage import Graph, Snapshot, StageSpec, overlap
+from orchestration.pipeline.lock_file import LOCK_ERRORS, parse_lock, read_lock
 
 if TYPE_CHECKING:
     from dvc.repo import Repo
 
 _LARGEST_LISTING = 5_000  # files; a larger folder is named as a whole when it changes
-_PATIENCE = 60.0  # seconds to wait for other DVC commands before a finished stage is given up; DVC itself waits three
+_PATIENCE = 60.0  # seconds to wait for other DVC commands with a finished stage; DVC itself waits three
 _DIGEST = re.compile(r"[0-9a-f]{32}(\.dir)?")
 _T = TypeVar("_T")
+Hashes: TypeAlias = dict[str, tuple[str | None, dict[str, str] | None]]  # by path: the hash, the files of a folder
 _EMPTY_LOCK = b"schema: '2.0'\nstages: {}\n"
 
 
@@ -47,17 +48,19 @@ def _open(workspace: Path) -> Iterator[Repo]:
     try:
         _mend_lock(workspace)
         # DVC's own place for it, under /var, may belong to another user.
-        with Repo(str(workspace), config={"core": {"site_cache_dir": str(workspace / ".dvc" / "tmp" / "site")}}) as repo:
+        site = str(workspace / ".dvc" / "tmp" / "site")
+        with Repo(str(workspace), config={"core": {"site_cache_dir": site}}) as repo:
             yield repo
     except LockError:
-        raise _Busy(f"{workspace}/.dvc/tmp/lock: another DVC command is at work here; wait for it, then run again") from None
+        raise _Busy(f"{workspace}/.dvc/tmp/lock: another DVC command is at work here; "
+                    "wait for it, then run again") from None
     except DvcException as e:
         cause = f" ({e.__cause__})" if e.__cause__ else ""
         raise DataError(f"{workspace}/dvc.yaml: {' '.join(f'{e}{cause}'.split())}") from None
 
 
 def _templates(workspace: Path) -> dict[str, Mapping[str, Any]]:
-    """The stages as written in dvc.yaml, unresolved: what holds ``${...}`` there differs between partitions."""
+    """The stages as dvc.yaml has them, unresolved: what holds ``${...}`` there differs between partitions."""
     try:
         stages = yaml.safe_load((workspace / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     except FileNotFoundError:
@@ -95,8 +98,8 @@ def _specs(repo: Repo, workspace: Path) -> Graph:
             params=tuple(p for p in params if p not in own), own_params=tuple(sorted(own)),
             outs=tuple(str(o.def_path) for o in s.outs), upstream=upstream[name])
         if (specs[name].own_code or specs[name].own_params) and not raw_at:
-            raise DataError(f"{workspace}/dvc.yaml: {base}: only a stage that reads ${{item.path}} may have code or parameters "
-                            "of one benchmark alone; move them there")
+            raise DataError(f"{workspace}/dvc.yaml: {base}: only a stage that reads ${{item.path}} may have code or "
+                            "parameters of one benchmark alone; move them there")
     written_order = {name: i for i, name in enumerate(stages)}
     sorter = graphlib.TopologicalSorter({n: sorted(upstream[n], key=written_order.__getitem__) for n in stages})
     return Graph({n: specs[n] for n in sorter.static_order()})
@@ -108,14 +111,14 @@ def load_graph(workspace: Path) -> Graph:
     Raises
     ------
     DataError
-        Where dvc.yaml or params.yaml cannot be resolved.
+        If dvc.yaml or params.yaml cannot be resolved.
     """
     with _open(workspace) as repo:
         return _specs(repo, workspace)
 
 
-def _hash(entry: Any, memo: dict[str, tuple[str | None, dict[str, str] | None]]) -> tuple[str | None, dict[str, str] | None]:
-    """Hash of what lies at a dependency's or output's path, and the files where it is a folder; nothing is written."""
+def _hash(entry: Any, memo: Hashes) -> tuple[str | None, dict[str, str] | None]:
+    """Hash of what lies at a dependency's or output's path, and the files if it is a folder; nothing is written."""
     if entry.fs_path not in memo:
         if not entry.exists:
             memo[entry.fs_path] = (None, None)
@@ -129,10 +132,10 @@ def _hash(entry: Any, memo: dict[str, tuple[str | None, dict[str, str] | None]])
     return memo[entry.fs_path]
 
 
-def _snapshot(stage: Any, kinds: tuple[str, ...] | None, memo: dict[str, Any]) -> Snapshot:
+def _snapshot(stage: Any, kinds: tuple[str, ...] | None, memo: Hashes) -> Snapshot:
     from dvc.dependency import ParamsDependency
 
-    params: dict[str, Any] = {}
+    params: dict[str, object] = {}
     paths: dict[str, str | None] = {}
     files: dict[str, dict[str, str]] = {}
     for dep in stage.deps:
@@ -150,7 +153,8 @@ def _snapshot(stage: Any, kinds: tuple[str, ...] | None, memo: dict[str, Any]) -
 def read_graph(workspace: Path, *, code_only: bool = False) -> tuple[Graph, dict[str, Snapshot]]:
     """The resolved graph and the present content of every stage; with ``code_only``, data is not looked at."""
     with _open(workspace) as repo:
-        graph, memo = _specs(repo, workspace), {}
+        graph = _specs(repo, workspace)
+        memo: Hashes = {}
         stages = {s.name: s for s in repo.index.stages}
         return graph, {name: _snapshot(stages[name], (*spec.code, *spec.own_code) if code_only else None, memo)
                        for name, spec in graph.stages.items()}
@@ -174,36 +178,6 @@ def read_stage(workspace: Path, name: str) -> Snapshot:
         return _snapshot(_find(repo, name), None, {})
 
 
-def read_lock(workspace: Path) -> dict[str, Snapshot]:
-    """What dvc.lock says each stage was last made from and what it made."""
-    path = workspace / "dvc.lock"
-    try:
-        return dict(_parse_lock(path.read_bytes()))
-    except FileNotFoundError:
-        return {}
-    except _LOCK_ERRORS as e:
-        raise DataError(f"{path}: not valid: {' '.join(str(e).split())}; delete it and run `canopy run`") from None
-
-
-_LOCK_ERRORS = (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, KeyError, ValueError)
-
-
-class _LockLoader(yaml.SafeLoader):
-    """Reads numbers as DVC wrote them, by YAML 1.2: to PyYAML alone, 5e-05 is a string, and the parameter would read changed for ever."""
-
-
-_LockLoader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789"))
-
-
-@lru_cache(maxsize=8)
-def _parse_lock(text: bytes) -> Mapping[str, Snapshot]:
-    stages = yaml.load(text.decode("utf-8"), _LockLoader)["stages"]  # a SafeLoader
-    return {name: Snapshot(entry["cmd"], {d["path"]: d.get("md5") for d in entry.get("deps", ())},
-                           {k: v for values in entry.get("params", {}).values() for k, v in values.items()},
-                           {o["path"]: o.get("md5") for o in entry.get("outs", ())})
-            for name, entry in stages.items()}
-
-
 @lru_cache(maxsize=8)
 def _is_whole(text: bytes) -> bool:
     """Whether the text of dvc.lock reads as one, here and in DVC."""
@@ -211,11 +185,12 @@ def _is_whole(text: bytes) -> bool:
     from voluptuous import Invalid
 
     try:
-        stages = _parse_lock(text)
+        stages = parse_lock(text)
         COMPILED_LOCKFILE_SCHEMA(yaml.safe_load(text))
-    except (*_LOCK_ERRORS, Invalid):
+    except (*LOCK_ERRORS, Invalid):
         return False
-    return all(s.outs and all(_DIGEST.fullmatch(str(h)) for h in (*s.paths.values(), *s.outs.values())) for s in stages.values())
+    digests = [h for s in stages.values() for h in (*s.paths.values(), *s.outs.values())]
+    return all(s.outs for s in stages.values()) and all(_DIGEST.fullmatch(str(h)) for h in digests)
 
 
 def _kept_lock(workspace: Path) -> Path:
@@ -232,13 +207,14 @@ def _keep_lock(workspace: Path) -> None:
 
 
 def _mend_lock(workspace: Path) -> None:
-    """Where dvc.lock was cut short, put the copy from before back, and say so."""
+    """If dvc.lock was cut short, put the copy from before back, and say so."""
     path, kept = workspace / "dvc.lock", _kept_lock(workspace)
     if not path.exists() or not kept.exists() or _is_whole(path.read_bytes()):
         return
     from dvc.lock import make_lock
 
-    with make_lock(str(workspace / ".dvc" / "tmp" / "lock"), tmp_dir=str(workspace / ".dvc" / "tmp")):  # else someone may be writing it now
+    tmp = workspace / ".dvc" / "tmp"
+    with make_lock(str(tmp / "lock"), tmp_dir=str(tmp)):  # otherwise another process may be writing it
         before = kept.read_bytes()
         if not _is_whole(path.read_bytes()) and _is_whole(before):
             write_bytes(path, before)
@@ -247,16 +223,17 @@ def _mend_lock(workspace: Path) -> None:
 
 def dvc_status(workspace: Path) -> dict[str, list[str]]:
     """What ``dvc status`` says, by stage."""
-    with _commit_lock(workspace), _open(workspace) as repo:  # DVC's lock is taken here too, and a commit waits for it in vain
-        found = repo.status()
-    told: dict[str, list[str]] = {}
-    for address, entries in found.items():
+    # DVC's own lock would make a commit of another process fail; behind this one it waits.
+    with _commit_lock(workspace), _open(workspace) as repo:
+        entries = [(address, entry) for address, several in repo.status().items() for entry in several]
+    lines: dict[str, list[str]] = {}
+    for address, entry in entries:
         name = address.rpartition(":")[2]  # DVC writes addresses relative to the current folder
-        for entry in entries:
-            for kind, what in (entry.items() if isinstance(entry, dict) else [(entry, {})]):
-                details = ", ".join(f"{p} {s if isinstance(s, str) else 'modified'}" for p, s in what.items()) if isinstance(what, dict) else ""
-                told.setdefault(name, []).append(f"{kind}: {details}" if details else str(kind))
-    return told
+        for kind, paths in entry.items() if isinstance(entry, dict) else [(entry, {})]:
+            states = paths.items() if isinstance(paths, dict) else ()
+            details = ", ".join(f"{path} {state if isinstance(state, str) else 'modified'}" for path, state in states)
+            lines.setdefault(name, []).append(f"{kind}: {details}" if details else str(kind))
+    return lines
 
 
 def _patiently(attempt: Callable[[], _T]) -> _T:
@@ -285,7 +262,7 @@ def commit_stage(workspace: Path, name: str) -> Snapshot:
 
 
 def checkout_stage(workspace: Path, name: str) -> bool:
-    """Bring back a stage's outputs, as dvc.lock has them, from DVC's cache; False where the cache does not hold them."""
+    """Bring back a stage's outputs, as dvc.lock has them, from DVC's cache; False if the cache does not hold them."""
     def checkout() -> bool:
         with _open(workspace) as repo:
             from dvc.exceptions import CheckoutError
@@ -312,22 +289,3 @@ def _commit_lock(workspace: Path) -> FileLock:
     folder = workspace / ".canopy"
     folder.mkdir(exist_ok=True)
     return FileLock(folder / "dvc.lock.guard", timeout=600)
-
-
-def remember_listings(workspace: Path, snapshot: Snapshot) -> None:
-    """Keep the files of the folders a stage read, by the folder's hash: dvc.lock has only that hash, and people want the file."""
-    folder = workspace / ".canopy" / "listings"
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, files in snapshot.files.items():
-        target = folder / f"{snapshot.paths[path]}.json"
-        if not target.exists():
-            beside = target.with_suffix(f".{os.getpid()}")
-            beside.write_text(json.dumps(files), encoding="utf-8")
-            os.replace(beside, target)
-
-
-def recall_listings(workspace: Path, snapshot: Snapshot | None) -> dict[str, dict[str, str]]:
-    """The listings that ``remember_listings`` kept for the folders of a snapshot, by hash."""
-    folder = workspace / ".canopy" / "listings"
-    hashes = {h for h in snapshot.paths.values() if h} if snapshot else set()
-    return {h: json.loads(f.read_text(encoding="utf-8")) for h in hashes if (f := folder / f"{h}.json").exists()}

@@ -1,4 +1,4 @@
-"""What this room needs of the tool that keeps the history of runs. ``assets`` implements it with Dagster and hands it in."""
+"""What this room needs of the tool that keeps the history of runs; ``assets`` implements it with Dagster."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class History(Protocol):
 
     def take_over(self, graph: Graph, now: Mapping[str, Snapshot], then: Mapping[str, Snapshot],
                   reasons: Mapping[str, Sequence[str]]) -> list[str]:
-        """Record present raw data, and what dvc.lock holds that the history lacks; returns the stages that were recorded.
+        """Record present raw data, and what dvc.lock holds that the history lacks; returns the recorded stages.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Orchestrator(Protocol):
         ...
 
     def ui_commands(self, workspace: Path, host: str, port: int) -> dict[str, list[str]]:
-        """Command lines of the processes behind the tool's UI, by name. The first one serves the pages on ``host:port``."""
+        """Command lines of the processes behind the tool's UI, by name. The first one serves pages on ``host:port``."""
         ...
 
     def ui_environment(self, workspace: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a stage is made of and what it was last made from, as plain data: versions and reasons come from comparing the two."""
+"""What a stage is made of and what it was last made from, as plain data; versions and reasons come from the two."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RAW = "raw"  # the observable source that stands for every benchmark's raw files
 class StageSpec:
     """One resolved stage of dvc.yaml (``benchmark@starter``).
 
-    ``own_code`` and ``own_params`` differ from partition to partition (a benchmark's adapter, its entry in params.yaml).
+    ``own_code`` and ``own_params`` differ between partitions (a benchmark's adapter, its entry in params.yaml).
     Dagster knows one code version an asset, so they are counted in the version of that partition's raw source instead;
     otherwise a change to one benchmark would make all of them stale.
     """
@@ -51,10 +51,10 @@ class Graph:
     @property
     def bases(self) -> dict[str, list[StageSpec]]:
         """Stages by base name (the name of the Dagster asset), in topological order."""
-        found: dict[str, list[StageSpec]] = {}
+        by_base: dict[str, list[StageSpec]] = {}
         for spec in self.stages.values():
-            found.setdefault(spec.base, []).append(spec)
-        return found
+            by_base.setdefault(spec.base, []).append(spec)
+        return by_base
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -95,7 +95,8 @@ def _digest(value: Any) -> str:
 def code_version(spec: StageSpec, snapshot: Snapshot) -> str:
     """Hash of what all partitions of a stage share: its command, its parameters, its code."""
     command = spec.template if snapshot.command == spec.command else snapshot.command
-    return _digest([command, {p: snapshot.paths.get(p) for p in spec.code}, {p: snapshot.params.get(p) for p in spec.params}])
+    code = {p: snapshot.paths.get(p) for p in spec.code}
+    return _digest([command, code, {p: snapshot.params.get(p) for p in spec.params}])
 
 
 def raw_version(spec: StageSpec, snapshot: Snapshot) -> str:
@@ -129,13 +130,18 @@ def _changed_params(now: Mapping[str, Any], then: Mapping[str, Any], names: tupl
 
 
 def _changed_folders(path: str, now: Mapping[str, str] | None, then: Mapping[str, str] | None) -> str:
-    """The folders just below an output's path that differ (``data/benchmark/starter``): its files are not written by people."""
-    differ = {f.partition("/")[0] for f in {*(now or {}), *(then or {})} if (now or {}).get(f) != (then or {}).get(f) and "/" in f}
-    return ", ".join(f"{path}/{d}" for d in sorted(differ)) if now and then and differ else path
+    """The folders just below an output's path that differ (``data/benchmark/starter``).
+
+    Files of an output are not named: people do not write them.
+    """
+    if not now or not then:
+        return path
+    differ = {f.partition("/")[0] for f in {*now, *then} if now.get(f) != then.get(f) and "/" in f}
+    return ", ".join(f"{path}/{d}" for d in sorted(differ)) or path
 
 
 def changed_files(path: str, now: Mapping[str, str] | None, then: Mapping[str, str] | None) -> str:
-    """The files of a folder that differ, as ``path/a.py (+2 more)``; the folder's own path where no listing is known."""
+    """The files of a folder that differ, as ``path/a.py (+2 more)``; the folder's own path if no listing is known."""
     if now is None or then is None:
         return path
     differ = sorted(f for f in {*now, *then} if now.get(f) != then.get(f))
@@ -144,8 +150,9 @@ def changed_files(path: str, now: Mapping[str, str] | None, then: Mapping[str, s
     return f"{path}/{differ[0]}" + (f" (+{len(differ) - 1} more)" if len(differ) > 1 else "")
 
 
-def explain(spec: StageSpec, now: Snapshot, then: Snapshot | None, listings: Mapping[str, Mapping[str, str]] | None = None) -> list[str]:
-    """Why a stage is not what dvc.lock says: one short sentence a cause; empty where nothing changed.
+def explain(spec: StageSpec, now: Snapshot, then: Snapshot | None,
+            listings: Mapping[str, Mapping[str, str]] | None = None) -> list[str]:
+    """Why a stage is not what dvc.lock says: one short sentence a cause; empty if nothing changed.
 
     Parameters
     ----------
@@ -154,21 +161,23 @@ def explain(spec: StageSpec, now: Snapshot, then: Snapshot | None, listings: Map
     """
     if then is None:
         return ["never ran"]
-    told = ["its command changed"] if now.command != then.command else []
-    told += _changed_params(now.params, then.params, (*spec.params, *spec.own_params))
-    for kinds, word in (((*spec.code, *spec.own_code), "code changed: {}"), (spec.raw, "raw files changed: {}"), (spec.data, "{} changed")):
-        for path in kinds:
+    reasons = ["its command changed"] if now.command != then.command else []
+    reasons += _changed_params(now.params, then.params, (*spec.params, *spec.own_params))
+    kinds = (((*spec.code, *spec.own_code), "code changed: {}"), (spec.raw, "raw files changed: {}"),
+             (spec.data, "{} changed"))
+    for paths, words in kinds:
+        for path in paths:
             new, old = now.paths.get(path), then.paths.get(path)
             if new == old:
                 continue
             if new is None:
-                told.append(f"{path} is missing")
+                reasons.append(f"{path} is missing")
             elif old is None:
-                told.append(f"{path} is a new dependency")
+                reasons.append(f"{path} is a new dependency")
             else:
-                name = _changed_folders if kinds is spec.data else changed_files
-                told.append(word.format(name(path, now.files.get(path), (listings or {}).get(old))))
-    return told + explain_outs(spec, now, then)
+                describe = _changed_folders if paths is spec.data else changed_files
+                reasons.append(words.format(describe(path, now.files.get(path), (listings or {}).get(old))))
+    return reasons + explain_outs(spec, now, then)
 
 
 def shorten(reasons: Sequence[str], most: int = 3) -> str:
@@ -178,12 +187,14 @@ def shorten(reasons: Sequence[str], most: int = 3) -> str:
 
 def explain_outs(spec: StageSpec, now: Snapshot, then: Snapshot | None) -> list[str]:
     """What happened to a stage's outputs since it last ran, other than by running it."""
-    told = []
-    for path in spec.outs if then else ():
+    if then is None:
+        return []
+    reasons = []
+    for path in spec.outs:
         if now.outs.get(path) is None:
-            told.append(f"{path} is missing")
+            reasons.append(f"{path} is missing")
         elif now.outs[path] != then.outs.get(path):
-            told.append(f"{path} was edited by hand" if then.outs.get(path) else f"{path} is a new output")
+            reasons.append(f"{path} was edited by hand" if then.outs.get(path) else f"{path} is a new output")
         elif path in now.uncached:
-            told.append(f"{path} is not in DVC's cache")
-    return told
+            reasons.append(f"{path} is not in DVC's cache")
+    return reasons

@@ -17,12 +17,12 @@ from orchestration.pipeline.lineage import shorten
 from orchestration.pipeline.locks import locked
 from orchestration.pipeline.status import Task, View, look, look_at_code
 
-_MOST_TIMES = 3  # runs of one task in one rerun: raw files may change once while it goes on, not for ever
+_MOST_TIMES = 3  # runs of one task in one rerun: raw files may change once meanwhile
 
 
 @dataclass(slots=True)
 class Rerun:
-    """What a rerun did: the tasks that ran, with the reasons for each, and those that were found unchanged or restored."""
+    """What a rerun did: the tasks that ran, with reasons, how often, and those that were unchanged or restored."""
 
     ran: dict[str, tuple[str, ...]] = field(default_factory=dict)
     times: Counter[str] = field(default_factory=Counter)
@@ -36,32 +36,34 @@ def choose(view: View, selection: Sequence[str]) -> set[str]:
     Raises
     ------
     DataError
-        Where a name is none of the workspace's stages.
+        If a name is none of the workspace's stages.
     """
     if not selection:
         return set(view.tasks)
     chosen: set[str] = set()
-    for wanted in selection:
-        bare = wanted.strip("+")
+    for name in selection:
+        bare = name.strip("+")
         named = {n for n, t in view.tasks.items() if bare in (n, t.asset)}
         if not named:
             raise DataError(f"no stage {bare!r}; there are {', '.join(view.tasks)}")
-        found = set(named)
-        for task in reversed(view.tasks.values()) if wanted.startswith("+") else ():
-            found |= set(task.upstream) if task.name in found else set()
+        above = set(named)
+        for task in reversed(tuple(view.tasks.values())) if name.startswith("+") else ():
+            above |= set(task.upstream) if task.name in above else set()
         below = set(named)
-        for task in view.tasks.values() if wanted.endswith("+") else ():
+        for task in view.tasks.values() if name.endswith("+") else ():
             below |= {task.name} if below & set(task.upstream) else set()
-        chosen |= found | below
+        chosen |= above | below
     return chosen
 
 
 def _ready(view: View, chosen: set[str], forced: set[str]) -> list[Task]:
     """Stale tasks with nothing stale anywhere above them; forced ones count as stale.
 
-    Both tools look one hop back. Waiting for all that is above keeps a stage from running twice, before and after its inputs did.
+    Both tools look one hop back. A stage that waits for all that is above it does not run twice, before and after its
+    inputs.
     """
-    stale, waiting = {n for n, t in view.tasks.items() if t.stale} | forced, set()
+    stale = {n for n, t in view.tasks.items() if t.stale} | forced
+    waiting: set[str] = set()
     for name, task in view.tasks.items():
         if (stale | waiting) & set(task.upstream):
             waiting.add(name)
@@ -74,18 +76,19 @@ def _headline(values: Mapping[str, object]) -> str:
     return ", ".join(numbers[:5]) or (f"{values['model']} version {values['version']}" if "version" in values else "")
 
 
-def rerun(workspace: Path, orchestrator: Orchestrator, *, select: Sequence[str] = (), force: Sequence[str] = (), console: Console | None = None) -> Rerun:
+def rerun(workspace: Path, orchestrator: Orchestrator, *, select: Sequence[str] = (), force: Sequence[str] = (),
+          console: Console | None = None) -> Rerun:
     """Run every chosen (asset, partition) that is stale or missing once its inputs are fresh, until none is left.
 
     Raises
     ------
     CanopyError
-        Where a stage fails; what was finished stays recorded, and the next rerun goes on from there.
+        If a stage fails; what was finished stays recorded, and the next rerun goes on from there.
     """
-    console, started, done = console or Console(), time.perf_counter(), Rerun()
+    console, started, summary = console or Console(), time.perf_counter(), Rerun()
     with locked(workspace, "run"), orchestrator.open(workspace) as history:
         history.close_dead_runs()
-        code = look_at_code(workspace)  # modules stay as they were imported: what is edited from here on belongs to the next run
+        code = look_at_code(workspace)  # modules stay as imported: what is edited from here on belongs to the next run
         pending: set[str] | None = None
         while True:
             view = look(workspace, history)
@@ -96,38 +99,43 @@ def rerun(workspace: Path, orchestrator: Orchestrator, *, select: Sequence[str] 
                 pending = choose(view, force) if force else set()
                 chosen_forced = pending - chosen
                 if chosen_forced:
-                    raise DataError(f"--force {', '.join(sorted(chosen_forced))}: not among --select {' '.join(select)}")
+                    names = ", ".join(sorted(chosen_forced))
+                    raise DataError(f"--force {names}: not among --select {' '.join(select)}")
             moved = {n for n in chosen if view.code.get(n) != code.get(n)}
             wave = [t for t in _ready(view, chosen, pending) if t.name not in moved]
             if not wave:
                 break
             for task in wave:
-                _run_one(task, task.name in pending, history, console, done)
+                _run_one(task, task.name in pending, history, console, summary)
                 pending.discard(task.name)
         left = [n for n, t in view.tasks.items() if n in chosen and t.stale]
         if moved & set(left):
-            raise CanopyError(f"{', '.join(n for n in left if n in moved)}: code or parameters changed while this run went on; "
+            names = ", ".join(n for n in left if n in moved)
+            raise CanopyError(f"{names}: code or parameters changed while this run went on; "
                               "what is finished is kept: run `canopy run` again")
         if left:
-            console.print(f"[yellow]{', '.join(left)}: still stale, because something they need is and was not selected[/yellow]")
-    done.seconds = time.perf_counter() - started
-    return done
+            console.print(f"[yellow]{', '.join(left)}: still stale, because something they need is and was not selected"
+                          "[/yellow]")
+    summary.seconds = time.perf_counter() - started
+    return summary
 
 
-def _run_one(task: Task, forced: bool, history: History, console: Console, done: Rerun) -> None:
+def _run_one(task: Task, forced: bool, history: History, console: Console, summary: Rerun) -> None:
     why = task.why if not forced or task.stale else ("asked for with --force",)
-    done.times[task.name] += 1
-    if done.times[task.name] > _MOST_TIMES:
-        raise CanopyError(f"{task.name}: stale again after {_MOST_TIMES} runs ({shorten(why)}); what keeps changing its inputs?")
+    summary.times[task.name] += 1
+    if summary.times[task.name] > _MOST_TIMES:
+        raise CanopyError(f"{task.name}: stale again after {_MOST_TIMES} runs ({shorten(why)}); "
+                          "what keeps changing its inputs?")
     console.print(f"[bold]> {task.name}[/bold]  [dim]{escape(shorten(why))}[/dim]", highlight=False, soft_wrap=True)
     started = time.perf_counter()
     values = history.materialize(task.asset, task.partition, forced=forced)
     seconds, numbers = time.perf_counter() - started, _headline(values)
     if values.get("cache_hit"):
-        done.kept[task.name] = "; ".join(why)
+        summary.kept[task.name] = "; ".join(why)
         console.print(f"  [green]kept[/green] {seconds:.1f} s  {numbers}", highlight=False, soft_wrap=True)
     else:
-        done.ran[task.name] = why
+        summary.ran[task.name] = why
         console.print(f"  [green]done[/green] {seconds:.1f} s  {numbers}", highlight=False, soft_wrap=True)
     if notes := values.get("notes"):
-        console.print("  " + str(notes).replace("\n", "\n  "), style="dim", markup=False, highlight=False, soft_wrap=True)
+        text = "  " + str(notes).replace("\n", "\n  ")
+        console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)

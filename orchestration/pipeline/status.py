@@ -1,4 +1,4 @@
-"""What is stale and why: one look at the files, dvc.lock and Dagster together, after which the two tools agree or it says where not."""
+"""What is stale and why: one look at the files, dvc.lock and the history together, and where they disagree."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from canopy.config import load_config
-from orchestration.pipeline.dvc_graph import dvc_status, read_graph, read_lock, recall_listings, remember_listings
+from orchestration.pipeline.dvc_graph import dvc_status, read_graph
 from orchestration.pipeline.history import History, State
 from orchestration.pipeline.lineage import Graph, Snapshot, StageSpec, code_version, explain, overlap
+from orchestration.pipeline.listings import recall_listings, remember_listings
+from orchestration.pipeline.lock_file import read_lock
 from orchestration.pipeline.workspace import prune
 
 
@@ -53,7 +55,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a workspace stands, what had to be reported to Dagster to know it, and the version of each stage's code and parameters."""
+    """How a workspace stands, which stages the history had to take over, and the version of each stage's code."""
 
     graph: Graph
     tasks: Mapping[str, Task]
@@ -62,8 +64,11 @@ class View:
 
 
 def _code(graph: Graph, now: Mapping[str, Snapshot]) -> dict[str, tuple[Any, ...]]:
-    return {n: (code_version(s, now[n]), *(now[n].paths[p] for p in s.own_code), *(now[n].params.get(p) for p in s.own_params))
-            for n, s in graph.stages.items()}
+    versions = {}
+    for name, spec in graph.stages.items():
+        own = (*(now[name].paths[p] for p in spec.own_code), *(now[name].params.get(p) for p in spec.own_params))
+        versions[name] = (code_version(spec, now[name]), *own)
+    return versions
 
 
 def look_at_code(workspace: Path) -> dict[str, tuple[Any, ...]]:
@@ -75,13 +80,14 @@ def _unedited(graph: Graph, spec: StageSpec, now: Mapping[str, Snapshot], then: 
     """The stage's present content as if no output, its own or one it reads, had been edited by hand."""
     if spec.name not in then:
         return now[spec.name]
-    edited = {o for u in spec.upstream if u in then for o in graph.stages[u].outs if now[u].outs[o] != then[u].outs.get(o)}
+    edited = {o for u in spec.upstream if u in then for o in graph.stages[u].outs
+              if now[u].outs[o] != then[u].outs.get(o)}
     read = {p: then[spec.name].paths.get(p) for p in spec.data if any(overlap(o, p) for o in edited)}
     return replace(now[spec.name], paths={**now[spec.name].paths, **read}, outs=then[spec.name].outs, uncached=())
 
 
 def look(workspace: Path, history: History) -> View:
-    """Take over what happened outside the history, and say how every (asset, partition) stands, in topological order."""
+    """Take over what happened outside the history; returns how every (asset, partition) stands, in graph order."""
     prune(workspace, load_config(workspace / "params.yaml"))
     (graph, now), then = read_graph(workspace), read_lock(workspace)
     listings = {n: recall_listings(workspace, then.get(n)) for n in graph.stages}
@@ -96,7 +102,8 @@ def look(workspace: Path, history: History) -> View:
         standing = standings[spec.base, spec.partition]
         unedited = explain(spec, _unedited(graph, spec, now, then), then.get(name), listings[name])
         edited = tuple(r for r in reasons[name] if r not in unedited)
-        tasks[name] = Task(spec.base, spec.partition, spec.upstream, standing.state, standing.why, tuple(reasons[name]), edited)
+        tasks[name] = Task(spec.base, spec.partition, spec.upstream, standing.state, standing.why,
+                           tuple(reasons[name]), edited)
     for (asset, partition), standing in standings.items():
         if asset not in graph.bases:
             upstream = tuple(n for n, t in tasks.items() if t.asset in standing.parents)
@@ -105,10 +112,11 @@ def look(workspace: Path, history: History) -> View:
 
 
 def differences(view: View, workspace: Path) -> list[str]:
-    """Where Dagster, this program and `dvc status` do not say the same; empty when they agree."""
-    said = dvc_status(workspace)
-    told = [f"{t.name}: Dagster says {t.dagster}, dvc.lock says {'; '.join(t.dvc) or 'unchanged'}" for t in view.tasks.values()
-            if t.dvc is not None and not t.agrees]
-    told += [f"{t.name}: `dvc status` says {'; '.join(said.get(t.name, ['unchanged']))}" for t in view.tasks.values()
-             if t.dvc is not None and bool(said.get(t.name)) != bool(t.dvc)]
-    return told
+    """Where Dagster, this program and `dvc status` do not say the same; empty if they agree."""
+    reported = dvc_status(workspace)
+    stages = [t for t in view.tasks.values() if t.dvc is not None]
+    lines = [f"{t.name}: Dagster says {t.dagster}, dvc.lock says {'; '.join(t.dvc or ()) or 'unchanged'}"
+             for t in stages if not t.agrees]
+    lines += [f"{t.name}: `dvc status` says {'; '.join(reported.get(t.name, ['unchanged']))}"
+              for t in stages if bool(reported.get(t.name)) != bool(t.dvc)]
+    return lines

@@ -13,8 +13,9 @@ import pytest
 
 from canopy.errors import CanopyError
 from canopy.stages.registry import PER_BENCHMARK, STAGES
-from orchestration.pipeline.dvc_graph import load_graph, read_graph, read_lock
+from orchestration.pipeline.dvc_graph import load_graph, read_graph
 from orchestration.pipeline.lineage import code_version, explain
+from orchestration.pipeline.lock_file import read_lock
 from tests.orchestration.project import ROOT, Project
 
 
@@ -148,8 +149,8 @@ def test_dagsters_own_commands_load_it_within_seconds() -> None:
 def test_small_numbers_in_the_lock_are_the_numbers_that_dvc_wrote() -> None:
     from dvc.utils.serialize import dumps_yaml
 
-    from orchestration.pipeline.dvc_graph import _parse_lock
+    from orchestration.pipeline.lock_file import parse_lock
 
     given = {"rate": 5e-05, "large": 1e22, "count": 3, "half": 0.5, "name": "5e-5x"}
     lock = {"stages": {"train": {"cmd": "x", "params": {"params.yaml": given}}}}
-    assert _parse_lock(dumps_yaml(lock).encode())["train"].params == given
+    assert parse_lock(dumps_yaml(lock).encode())["train"].params == given
