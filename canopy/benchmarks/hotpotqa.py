@@ -1,6 +1,6 @@
 """HotpotQA (CC BY-SA 4.0, hotpotqa.github.io): paragraphs as text items, supporting facts as gold sentences.
 
-The full-wiki development file is read where the distractor file is absent, since its questions are the same.
+The full-wiki development file is read if the distractor file is absent, since its questions are the same.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BENCHMARK = Benchmark(
                     "7,405 development questions, distractor setting", f"{_AT}/hotpot_dev_distractor_v1.json",
                     "4e9ecb5c8d3b719f624d66b60f8d56bf227f03914f5f0753d6fa1b359d7104ea"),
         ReleaseFile("dev_fullwiki", _names("hotpot_dev_fullwiki*"),
-                    "the same questions with retrieved paragraphs; read where the distractor file is absent",
+                    "the same questions with retrieved paragraphs; read if the distractor file is absent",
                     f"{_AT}/hotpot_dev_fullwiki_v1.json",
                     "2f1f3e594a3066a3084cc57950ca2713c24712adaad03af6ccce18d1846d5618"),
         ReleaseFile("test", _names("hotpot_test*", "hotpot*test*", "test-*", "test"),
@@ -57,7 +57,7 @@ BENCHMARK = Benchmark(
 
 
 def read(raw: Path, sink: Sink) -> None:
-    """Read every release file under ``raw``. DataError where there is none, or a file is broken."""
+    """Read every release file under ``raw``. DataError if there is none, or a file is broken."""
     by_role = require_files(raw, BENCHMARK)
     dev = by_role["dev"] or by_role["dev_fullwiki"]
     files = [(p, split) for paths, split in ((by_role["train"], "train"), (dev, "dev"), (by_role["test"], "test"))
@@ -66,6 +66,6 @@ def read(raw: Path, sink: Sink) -> None:
 
 
 def answers_of(record: Record) -> tuple[str, ...]:
-    """The answer, () where it is withheld."""
+    """The answer, () if it is withheld."""
     answer = record.get("answer")
     return (text_of(answer, "answer"),) if answer not in (None, "") else ()

@@ -41,7 +41,7 @@ BENCHMARK = Benchmark(
 def read(raw: Path, sink: Sink) -> None:
     """Read the questions of every split that is there, and all tables with their passages.
 
-    DataError where there is none, or a file is broken.
+    DataError if there is none, or a file is broken.
     """
     files = require_files(raw, BENCHMARK)
     read_tables(sink, Tables(sink.benchmark, files["tables"], files["requests"], sink.items), files)

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
-from canopy.benchmarks.reading.choices import chosen, with_options
+from canopy.benchmarks.reading.choices import letter_of, with_options
 from canopy.benchmarks.reading.footage import Videos, files_below
 from canopy.benchmarks.reading.records import (
     BLIND,
@@ -68,7 +68,7 @@ def read(raw: Path, sink: Sink) -> None:
     Raises
     ------
     DataError
-        Where neither question file is there, or one is broken.
+        If neither question file is there, or one is broken.
     """
     files = require_files(raw, BENCHMARK)
     films = Films(raw, sink)
@@ -98,9 +98,9 @@ class Films:
         self._items: dict[str, tuple[Item, float, str]] = {}
 
     def film(self, video: str, subtitles: str, start: float) -> tuple[Item, str]:
-        """A video as an item, and the fallback that was taken ("" where none was).
+        """A video as an item, and the fallback that was taken ("" if none was).
 
-        Waiting where its file is not there or cannot be read.
+        Waiting if its file is not there or cannot be read.
         """
         if video not in self._items:
             path = self.videos.find(video)
@@ -174,7 +174,7 @@ def map_question(record: Record, split: str, films: Films, benchmark: str, draft
     if right in (None, "", "@", -1) and not isinstance(right, bool):
         answers: tuple[str, ...] = ()
     elif isinstance(right, str) and not right.strip().isdecimal():
-        answers = (chosen(right, options),)
+        answers = (letter_of(right, options),)
     elif isinstance(right, (int, str)) and not isinstance(right, bool) and 0 <= int(right) < len(options):
         answers = (options[int(right)][0],)
     else:
@@ -195,7 +195,7 @@ def map_question(record: Record, split: str, films: Films, benchmark: str, draft
 
 
 def candidates_of(record: Record) -> list[str]:
-    """The options: ``candidates``, or a mirror's option0 to option4, where N/A stands for none."""
+    """The options: ``candidates``, or a mirror's option0 to option4; N/A stands for none."""
     if record.get("candidates") is not None:
         return [text_of(c, "a candidate") for c in list_of(record["candidates"], "candidates")]
     options = [record.get(f"option{n}") for n in range(5)]

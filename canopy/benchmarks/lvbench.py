@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
-from canopy.benchmarks.reading.choices import chosen, options_of
+from canopy.benchmarks.reading.choices import letter_of, options_of
 from canopy.benchmarks.reading.footage import Videos, gold_in
 from canopy.benchmarks.reading.records import Record, distinct_files, given_id, list_of, object_of
 from canopy.benchmarks.reading.release import require_files
@@ -71,7 +71,7 @@ def read(raw: Path, sink: Sink) -> None:
     Raises
     ------
     DataError
-        Where no question file is there, or it is broken.
+        If no question file is there, or it is broken.
     """
     files = require_files(raw, BENCHMARK)
     videos, known = Videos(raw, sink), dict.fromkeys(_listed(files["list"], sink))
@@ -100,7 +100,7 @@ def _listed(paths: list[Path], sink: Sink) -> list[str]:
 
 
 def _adapted(paths: list[Path], sink: Sink) -> Iterator[Entry]:
-    """UniversalRAG's records with their place and the id of their video ("" where they name none)."""
+    """UniversalRAG's records with their place and the id of their video ("" if they name none)."""
     for path in distinct_files(paths, sink):
         for number, record in enumerate(load_json_list(path)):
             named = record.get("gt_videos") if isinstance(record, dict) else None
@@ -135,7 +135,7 @@ def map_question(record: Record, name: str, key: str, videos: Videos, benchmark:
     words = text_of(record["question"], "question").strip()
     options = options_of(words)
     answer = record.get("answer")
-    answers = () if answer in (None, "") else (chosen(answer, options) if options else text_of(answer, "answer"),)
+    answers = () if answer in (None, "") else (letter_of(answer, options) if options else text_of(answer, "answer"),)
     reference = record.get("time_reference")
     span = None if reference in (None, "", []) else span_of(reference)
     kinds = record.get("question_type")

@@ -3,7 +3,7 @@
 Answers of several parts (``details``: ``list``) are one answer together, not aliases. Gold is what
 ``supporting_context`` names and what the answers and intermediate answers point at (``table_indices``,
 ``text_instances``, ``image_instances``), all of it joint evidence: the rows of the cells, the characters of the
-instances, images whole. ``start_byte`` counts characters (as in the authors' own code); where the words are not there
+instances, images whole. ``start_byte`` counts characters (as in the authors' own code); if the words are not there
 they are looked for by bytes, then by themselves. A supporting text to which no instance points (a first hop, a yes/no
 question) is gold whole.
 """
@@ -140,7 +140,7 @@ class Documents:
                     source=record["id"])
 
     def _image_file(self, named: str) -> Path | None:
-        """The file in an image folder, also where only the case of its name differs (unpacked on another system)."""
+        """The file in an image folder, also if only the case of its name differs (unpacked on another system)."""
         inside = PurePosixPath(named.replace("\\", "/"))
         if inside.is_absolute() or ".." in inside.parts:
             raise Unusable(f"path {named!r} points outside the image folder")
@@ -153,7 +153,7 @@ class Documents:
         return None
 
     def find(self, kind: str, ident: str) -> Item:
-        """A document by its id. Waiting where it is not there, Unusable where its own record is in quarantine."""
+        """A document by its id. Waiting if it is not there, Unusable if its own record is in quarantine."""
         item = self.sink.items.get(f"{self.sink.benchmark}/{kind}/{ident}")
         if item is not None:
             return item
@@ -184,7 +184,7 @@ def read(raw: Path, sink: Sink) -> None:
     Raises
     ------
     DataError
-        Where no question file is there, or a file is damaged.
+        If no question file is there, or a file is damaged.
     """
     files = dict(require_files(raw, BENCHMARK))
     documents = Documents(raw, files, sink)

@@ -4,11 +4,11 @@ Gold is annotated a paragraph at a time. A paragraph that is marked as supportin
 whole text: every sentence of it is gold, and keeping all of it is the right decision. Which of its sentences a
 sub-question's answer stands in would be our guess.
 
-Paragraphs are told apart by ``idx``, not by title: a third of the questions have two of one title. MuSiQue-Full gives
-each question twice under one id; the second record lacks a supporting paragraph and has ``answerable: false``. It is
-kept as a question of its own, typed ``unanswerable``, without answers and with the supporting paragraphs that are left.
-A question's ``details`` keep the steps it was composed of as published: ``#1`` stands for the first step's answer, ``X
->> relation`` is a step too.
+Paragraphs are distinguished by ``idx``, not by title: a third of the questions have two of one title. MuSiQue-Full
+gives each question twice under one id; the second record lacks a supporting paragraph and has ``answerable: false``. It
+is kept as a question of its own, typed ``unanswerable``, without answers and with the supporting paragraphs that are
+left. A question's ``details`` keep the steps it was composed of as published: ``#1`` stands for the first step's
+answer, ``X >> relation`` is a step too.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ BENCHMARK = Benchmark(
 
 
 def read(raw: Path, sink: Sink) -> None:
-    """Read every set and split under ``raw``, MuSiQue-Ans first. DataError where there is none, or a file is broken."""
+    """Read every set and split under ``raw``, MuSiQue-Ans first. DataError if there is none, or a file is broken."""
     by_role = require_files(raw, BENCHMARK)
     files = [(p, split) for kind in ("ans_", "full_", "") for split in SPLITS for p in by_role[kind + split]]
     split_of = dict(files)
@@ -114,9 +114,9 @@ def map_record(record: Any, name: str, split: str, sink: Sink, draft: Draft, ori
 
 
 def paragraph_items(record: Record, name: str, benchmark: str) -> dict[int, Item]:
-    """The paragraphs that have any words, by ``idx`` (by position where a mirror drops it).
+    """The paragraphs that have any words, by ``idx`` (by position if a mirror drops it).
 
-    Unusable where two share one.
+    Unusable if two share one.
     """
     items: dict[int, Item] = {}
     seen: set[int] = set()
@@ -151,14 +151,14 @@ def steps_of(record: Record) -> list[Record]:
 
 
 def flag(value: Any) -> bool:
-    """Whether a paragraph is marked; Unusable where the mark is neither true, false nor absent."""
+    """Whether a paragraph is marked; Unusable if the mark is neither true, false nor absent."""
     if value is not None and not isinstance(value, bool):
         raise Unusable(f"is_supporting must be true or false, not {str(value)[:80]!r}")
     return bool(value)
 
 
 def whole(value: Any, what: str) -> int:
-    """A whole number; Unusable where it is something else."""
+    """A whole number; Unusable if it is something else."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise Unusable(f"{what} must be a whole number, not {str(value)[:80]!r}")
     return value

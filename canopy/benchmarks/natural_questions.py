@@ -1,14 +1,14 @@
 """Natural Questions (CC BY-SA 3.0, ai.google.com/research/NaturalQuestions) in its four published forms.
 
 Pages, simplified or in full: every top-level long-answer candidate is an item; gold is what the short answer's tokens
-overlap, else the long answer. Oracle passages (lost-in-the-middle, MIT): the passage is an item; gold is where it holds
-the annotated short answers, every such place, since that release gives them as text only. NQ-open: question and
+overlap, otherwise the long answer. Oracle passages (lost-in-the-middle, MIT): the passage is an item; gold is where it
+holds the annotated short answers, every such place, since that release gives them as text only. NQ-open: question and
 answers, no evidence.
 
 One question can stand in several of these files. The richest form is kept, in the order above; of the others only the
 further answers are added (and passages that are not gold), and their records count as mapped with a fallback that says
 so. Annotators who disagree are alternatives, any of whom suffices. Those with a short answer are taken before those
-with a long one alone; all their short answers are accepted. Yes or no is the answer only where nobody gave a short one;
+with a long one alone; all their short answers are accepted. Yes or no is the answer only if nobody gave a short one;
 the majority decides.
 """
 
@@ -88,7 +88,7 @@ OPEN = ("open_train", "open_dev", "efficientqa_dev", "efficientqa_test")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Known:
+class EarlierQuestion:
     """A question that was kept: its id, the file it came from, and whether it has gold."""
 
     id: str
@@ -97,9 +97,9 @@ class Known:
 
 
 def read(raw: Path, sink: Sink) -> None:
-    """Read every form under ``raw``, the richest first. DataError where there is none, or a file is broken."""
+    """Read every form under ``raw``, the richest first. DataError if there is none, or a file is broken."""
     files = require_files(raw, BENCHMARK)
-    known: dict[str, Known] = {}  # by the question's words and by its id
+    known: dict[str, EarlierQuestion] = {}  # by the question's words and by its id
     for roles, mapper in ((PAGES, map_page), (PASSAGES, map_passages), (OPEN, map_open)):
         for path in distinct_files((p for role in roles for p in files[role]), sink):
             for place, record in iterate_jsonl(path, sink):
@@ -109,16 +109,16 @@ def read(raw: Path, sink: Sink) -> None:
                 remember(known, path.name, sink, draft)
 
 
-def remember(known: dict[str, Known], file: str, sink: Sink, draft: Draft) -> None:
+def remember(known: dict[str, EarlierQuestion], file: str, sink: Sink, draft: Draft) -> None:
     """Note what a record that was kept says of its question: that it is there, or that it has gold now."""
     for q in draft.questions:
         if sink.questions.get(q.id) is q:
-            new = known[q.id] = Known(q.id, file, bool(draft.annotations))
+            new = known[q.id] = EarlierQuestion(q.id, file, bool(draft.annotations))
             if new.gold or same(q.question) not in known:
                 known[same(q.question)] = new
     if draft.annotations and not draft.questions and sink.annotations[-1:] == draft.annotations[-1:]:
         qid = draft.annotations[0].question_id
-        known[qid] = known[same(sink.questions[qid].question)] = Known(qid, file, True)
+        known[qid] = known[same(sink.questions[qid].question)] = EarlierQuestion(qid, file, True)
 
 
 def split_of(name: str) -> str:
@@ -132,18 +132,19 @@ def same(question: str) -> str:
     return " ".join(re.findall(r"\w+", question.casefold())) or question
 
 
-def fold(held: Known, answers: tuple[str, ...], sink: Sink, draft: Draft) -> None:
+def fold(earlier: EarlierQuestion, answers: tuple[str, ...], sink: Sink, draft: Draft) -> None:
     """Note that a record's question was read already, and accept its further answers there."""
     outcome = (
         ": its evidence is used"
-        if held.gold
+        if earlier.gold
         else ", which has no evidence: this one's is used"
         if draft.annotations
         else ""
     )
-    draft.fallbacks.append(f"same question as in {held.file}{outcome}")
-    question = sink.questions[held.id]
-    sink.questions[held.id] = dataclasses.replace(question, answers=tuple(dict.fromkeys((*question.answers, *answers))),
+    draft.fallbacks.append(f"same question as in {earlier.file}{outcome}")
+    question = sink.questions[earlier.id]
+    sink.questions[earlier.id] = dataclasses.replace(question, answers=tuple(dict.fromkeys((*question.answers,
+                                                                                            *answers))),
                                                   type="short answer" if draft.annotations else question.type)
 
 
@@ -156,7 +157,8 @@ def ask(qid: str, question: str, answers: tuple[str, ...], kind: str, split: str
     draft.annotations.extend(gold)
 
 
-def map_page(record: Record, name: str, split: str, sink: Sink, known: dict[str, Known], draft: Draft) -> None:
+def map_page(record: Record, name: str, split: str, sink: Sink, known: dict[str, EarlierQuestion],
+             draft: Draft) -> None:
     """A page with its annotations, in either form."""
     question = text_of(record["question_text"], "question_text").strip()
     own_id = given_id(record, "example_id", "id")
@@ -221,7 +223,7 @@ def locate(long: tuple[int, int], shorts: list[tuple[int, int]], group: int, pag
            source: str, draft: Draft) -> list[Annotation]:
     """One annotator's gold.
 
-    What the short answers overlap, else the long answer, as part of its item or the item whole.
+    What the short answers overlap, otherwise the long answer, as part of its item or the item whole.
     """
     evidence = [a for p in pieces if shorts and (a := p.gold(qid, shorts, group))]
     if evidence:
@@ -243,8 +245,10 @@ def locate(long: tuple[int, int], shorts: list[tuple[int, int]], group: int, pag
     return [Annotation(qid, p.item.id, "item", (), group) for p in holding]
 
 
-def map_passages(record: Record, name: str, split: str, sink: Sink, known: dict[str, Known], draft: Draft) -> None:
-    """A question with passages, the gold one marked: where it holds the short answers is gold, else the whole of it.
+def map_passages(record: Record, name: str, split: str, sink: Sink, known: dict[str, EarlierQuestion],
+                 draft: Draft) -> None:
+    """A question with passages, the gold one marked: where it holds the short answers is gold, otherwise the whole of
+    it.
 
     Passages can begin or end in the middle of a sentence and differ from ``long_answer`` in spacing; ``short_answers``
     and ``answers`` differ in order and number, and neither is always in the passage.
@@ -277,7 +281,7 @@ def map_passages(record: Record, name: str, split: str, sink: Sink, known: dict[
 
 def in_passage(qid: str, item: Item, shorts: tuple[str, ...], answers: tuple[str, ...], group: int,
                draft: Draft) -> Annotation:
-    """Where a gold passage holds the short answers; the accepted answers are tried where it holds none of them."""
+    """Where a gold passage holds the short answers; the accepted answers are tried if it holds none of them."""
     places = [occurrences(a, item.text) for a in shorts]
     spans = [s for group_spans in places for s in group_spans]
     if spans and not all(places):
@@ -291,7 +295,8 @@ def in_passage(qid: str, item: Item, shorts: tuple[str, ...], answers: tuple[str
     return Annotation(qid, item.id, "chars", tuple((float(a), float(b)) for a, b in dict.fromkeys(spans)), group)
 
 
-def map_open(record: Record, name: str, split: str, sink: Sink, known: dict[str, Known], draft: Draft) -> None:
+def map_open(record: Record, name: str, split: str, sink: Sink, known: dict[str, EarlierQuestion],
+             draft: Draft) -> None:
     """A question of NQ-open with its answers; there is no evidence for it."""
     question = text_of(record["question"], "question").strip()
     answers = strings_of(record.get("answer"), "answer")

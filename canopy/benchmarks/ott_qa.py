@@ -67,7 +67,7 @@ def read(raw: Path, sink: Sink) -> None:
     Raises
     ------
     DataError
-        Where a file that is needed is missing, or one is broken.
+        If a file that is needed is missing, or one is broken.
     """
     files = require_files(raw, BENCHMARK)
     tables = Tables(sink.benchmark, files["tables"], files["requests"], sink.items)

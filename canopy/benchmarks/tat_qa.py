@@ -41,7 +41,7 @@ BENCHMARK = Benchmark(
             ("dev", "tatqa_dataset_dev.json", "278 pages, 1,668 questions"),
             ("test_gold", "tatqa_dataset_test_gold.json", "277 pages, 1,663 questions with answers and mapped facts"),
             ("test", "tatqa_dataset_test.json",
-             "the same test pages, answers withheld; read where test_gold is absent"),
+             "the same test pages, answers withheld; read if test_gold is absent"),
         )),
         ReleaseFile("independent", ("TAT-DQA/*/*.jsonl", "TAT-DQA/*/*.json", "TAT-DQA/*.jsonl", "TAT-DQA/*.json",
                                     "TAT-DQA/*/*.parquet", "TAT-DQA/*.parquet",
@@ -66,7 +66,7 @@ SPLITS = {"train": "train", "dev": "dev", "test_gold": HELD_OUT, "test": BLIND}
 class Page:
     """One official document.
 
-    Its table (None where it has none that can be used), its paragraphs by order number, and its questions as published.
+    Its table (None if it has none that can be used), its paragraphs by order number, and its questions as published.
     """
 
     uid: str
@@ -87,7 +87,7 @@ def read(raw: Path, sink: Sink) -> None:
     Raises
     ------
     DataError
-        Where no file is there, or one is broken.
+        If no file is there, or one is broken.
     """
     files = require_files(raw, BENCHMARK)
     roles = [r for r in SPLITS if files[r] and not (r == "test" and files["test_gold"])]
@@ -125,7 +125,7 @@ def reject_page(record: Any, place: str, path: Path, reason: str, sink: Sink) ->
 def page_of(record: Any, benchmark: str) -> Page:
     """A document as items.
 
-    Unusable where nothing of it can be used; a table or paragraph that cannot stands in ``refused`` with the reason.
+    Unusable if nothing of it can be used; a table or paragraph that cannot stands in ``refused`` with the reason.
     """
     object_of(record, "a page")
     table: Item | None = None
@@ -158,7 +158,7 @@ def page_of(record: Any, benchmark: str) -> Page:
 def table_of(cells: Any, uid: str, benchmark: str) -> Item:
     """A table whose header names the columns and whose rows are all official rows, ragged ones filled up.
 
-    Unusable where it is no table.
+    Unusable if it is no table.
     """
     rows = [[text_of(c, "a cell", empty=True) for c in list_of(r, "a row")] for r in list_of(cells, "table")]
     if not any(c.strip() for r in rows for c in r):
@@ -170,7 +170,7 @@ def table_of(cells: Any, uid: str, benchmark: str) -> Item:
 
 
 def read_page(path: Path, split: str, page: Page, rewritten: Mapping[str, str], sink: Sink) -> None:
-    """A page's questions, each with the page's items; where none brings them in, the page is a record of its own."""
+    """A page's questions, each with the page's items; if none brings them in, the page is a record of its own."""
     for name, reason in page.refused.items():
         sink.reject(path, name, reason)
     for number, record in enumerate(page.questions):
@@ -197,7 +197,7 @@ def read_page(path: Path, split: str, page: Page, rewritten: Mapping[str, str], 
 
 
 def answers_of(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The answer as strings, numbers as the official metric prints them; () where it is withheld.
+    """The answer as strings, numbers as the official metric prints them; () if it is withheld.
 
     Several spans are one answer together; blank ones go.
     """
@@ -214,7 +214,7 @@ def answers_of(record: Mapping[str, Any]) -> tuple[str, ...]:
 def details_of(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """What the official metric and the reader of a table need beside the answer.
 
-    Its type, scale, source and derivation, where given.
+    Its type, scale, source and derivation, if given.
     """
     out = []
     for name in ("answer_type", "answer_from", "scale", "derivation"):

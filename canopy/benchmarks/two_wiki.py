@@ -45,7 +45,7 @@ BENCHMARK = Benchmark(
 
 
 def read(raw: Path, sink: Sink) -> None:
-    """Read every split there is under ``raw``. DataError where there is none, or a file is broken."""
+    """Read every split there is under ``raw``. DataError if there is none, or a file is broken."""
     by_role = require_files(raw, BENCHMARK)
     names = read_aliases(by_role["aliases"], sink)
     files = [(p, split) for split in ("train", "dev", "test") for p in distinct_files(by_role[split], sink)]
@@ -75,7 +75,7 @@ def read_aliases(paths: list[Path], sink: Sink) -> dict[str, tuple[str, ...]]:
 
 
 def answers_of(record: Record, names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The answer, its aliases and its demonyms; () where it is withheld."""
+    """The answer, its aliases and its demonyms; () if it is withheld."""
     answer = record.get("answer")
     if answer in (None, ""):
         return ()

@@ -13,7 +13,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
-from canopy.benchmarks.reading.choices import chosen, options_of
+from canopy.benchmarks.reading.choices import letter_of, options_of
 from canopy.benchmarks.reading.footage import Videos
 from canopy.benchmarks.reading.records import Record, distinct_files, given_id, list_of, object_of, strings_of
 from canopy.benchmarks.reading.release import require_files
@@ -49,7 +49,7 @@ def read(raw: Path, sink: Sink) -> None:
     Raises
     ------
     DataError
-        Where none is there, or one is broken.
+        If none is there, or one is broken.
     """
     files = require_files(raw, BENCHMARK)
     library = Library(raw, sink)
@@ -77,7 +77,7 @@ class Library:
         self._items: dict[str, Item] = {}
 
     def find(self, modality: str, named: str, dataset: Path) -> Item:
-        """A document. Waiting where its file is not there, Unusable where it is no such document.
+        """A document. Waiting if its file is not there, Unusable if it is no such document.
 
         ``dataset`` is the folder above ``query``: paths begin with its published name, ``dataset``, whatever it is
         called here.
@@ -127,7 +127,7 @@ def map_question(record: Record, name: str, dataset: Path, library: Library, dra
     retrieval = text_of(record.get("gt_retrieval") or "", "gt_retrieval", empty=True)
     options = options_of(words) if name == "mmlu" else ()
     if options:
-        answers = (chosen(answers[0], options),)
+        answers = (letter_of(answers[0], options),)
     more = (("retrieval", retrieval), ("category", text_of(record.get("Qcate") or "", "Qcate", empty=True)))
     gold = [(MODALITIES.get(key, key), path) for key in record if key.startswith("gt_") and key != "gt_retrieval"
             for path in strings_of(list_of(record[key], key), key)]

@@ -17,7 +17,7 @@ def coverage_table(rows: Iterable[Mapping[str, Any]], questions: Sequence[str]) 
     """One row a modality of gold items, then one of questions.
 
     Gold rows are ``located`` inside their item or gold as a ``whole item``, ``pseudo`` ones among them; a question is
-    located where all gold of one of its alternatives is, and ``none`` counts questions without any gold.
+    located if all gold of one of its alternatives is, and ``none`` counts questions without any gold.
     """
     rows = list(rows)
     counts = Counter((r["modality"], r["coverage"]) for r in rows)

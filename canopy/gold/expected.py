@@ -58,7 +58,7 @@ def compare_counts(published: Iterable[Expected], questions: Sequence[Question],
     questions : sequence of Question
         All that were read, before any selection.
     asked : collection of str
-        Ids of those whose gold was mapped; where it was not mapped for all that a count is of, ``found`` is None.
+        Ids of those whose gold was mapped. If it was not mapped for all that a count is of, ``found`` is None.
     rows : iterable of dict
         Their gold rows (``canopy.gold.fragments.map_annotations``).
     sources : mapping

@@ -23,7 +23,7 @@ def map_annotations(annotations: Iterable[Annotation], items: Mapping[str, Item]
     """Map each question's annotations to fragments, one row per (question, item, group).
 
     An annotation whose spans touch no fragment counts as gold whole (``coverage`` 'whole'), like one without spans: it
-    gives no training instance. Groups of one question that say the same are folded. A row is ``pseudo`` where all of
+    gives no training instance. Groups of one question that say the same are folded. A row is ``pseudo`` if all of
     its annotations are.
 
     Returns

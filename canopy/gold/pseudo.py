@@ -55,7 +55,7 @@ def locate_answers(questions: Iterable[Question], annotations: Iterable[Annotati
 
     The rule: every item that holds an accepted answer is an alternative (a group of its own): a text by the characters
     of each occurrence, a table by the rows with the answer in a cell, a video by the seconds of the cues that say or
-    show it, an image, by the words on it or its caption, whole. Occurrences as written, in whole words, win; only where
+    show it, an image, by the words on it or its caption, whole. Occurrences as written, in whole words, win; only if
     there is none in any item does case, accents' encoding, punctuation and a leading article not count. An answer in
     more than ``limit`` items is too common to tell anything: no gold. Answers of fewer than three letters or digits,
     and yes, no and the like, are not looked for. Of the items left, those stay whose overlap with the question's words,
@@ -131,10 +131,10 @@ def _item_words(item: Item) -> set[str]:
                            *(c.text for c in (*item.cues, *item.screen))) for w in _words(text)}
 
 
-def _either(wanted: Sequence[_Hits]) -> dict[int, list[tuple[Unit, float, float]]]:
-    """Items with any of the answers, as written where there are such."""
+def _either(of_answers: Sequence[_Hits]) -> dict[int, list[tuple[Unit, float, float]]]:
+    """Items with any of the answers, as written if there are such."""
     merged: dict[int, list[tuple[Unit, float, float]]] = {}
-    for tiers in ([h.exact for h in wanted], [h.loose for h in wanted]):
+    for tiers in ([h.exact for h in of_answers], [h.loose for h in of_answers]):
         for tier in tiers:
             for number, spans in tier.items():
                 merged.setdefault(number, []).extend(spans)
@@ -143,9 +143,9 @@ def _either(wanted: Sequence[_Hits]) -> dict[int, list[tuple[Unit, float, float]
     return merged
 
 
-def _together(wanted: Sequence[_Hits]) -> dict[int, list[tuple[Unit, float, float]]]:
+def _together(of_answers: Sequence[_Hits]) -> dict[int, list[tuple[Unit, float, float]]]:
     """Items with all of the answers, each as written where it is."""
-    each = [h.exact or h.loose for h in wanted]
+    each = [h.exact or h.loose for h in of_answers]
     return {n: [s for hits in each for s in hits[n]] for n in each[0] if all(n in hits for hits in each)}
 
 
@@ -161,7 +161,7 @@ def _plain(word: str) -> str:
 
 
 def _answer(written: str) -> _Answer | None:
-    """An answer to look for; None where it says too little."""
+    """An answer to look for; None if it says too little."""
     text = written.strip()
     matches = list(_WORD.finditer(text))
     if len(matches) > 1 and _plain(matches[0].group()) in _ARTICLES:
@@ -246,7 +246,7 @@ def _inside_number(text: str, start: int, end: int) -> bool:
 
 
 def describe(counts: Mapping[str, int], evidence: Sequence[Annotation]) -> list[str]:
-    """What became of the questions without annotation, as sentences; none where every question has its evidence."""
+    """What became of the questions without annotation, as sentences; none if every question has its evidence."""
     located = counts.get("located", 0)
     why = [f"{counts[k]} {reason}" for k, reason in (("absent", "whose answer occurs in no item"),
                                                      ("common", "whose answer occurs in too many items"),
@@ -254,5 +254,8 @@ def describe(counts: Mapping[str, int], evidence: Sequence[Annotation]) -> list[
                                                  ("unanswered", "without an answer")) if counts.get(k)]
     if not located and set(counts) - {k for k, n in counts.items() if not n} <= {"unanswered"}:
         return []
-    sentence = f"pseudo-gold: {located} questions have evidence where their answer occurs ({len(evidence)} items), found and not annotated"
+    sentence = (
+        f"pseudo-gold: {located} questions have evidence where their answer occurs ({len(evidence)} items), "
+        "found and not annotated"
+    )
     return [sentence + ("; " + ", ".join(why) + " have none." if why else ".")]

@@ -14,8 +14,8 @@ from canopy.errors import DataError
 from canopy.items import Question
 
 
-def asked_for(questions: Sequence[Question], select: Select, where: str) -> list[Question]:
-    """Questions of the wanted splits and types.
+def choose_questions(questions: Sequence[Question], select: Select, where: str) -> list[Question]:
+    """Questions of the selected splits and types.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def asked_for(questions: Sequence[Question], select: Select, where: str) -> list
     Raises
     ------
     DataError
-        Where a wanted split or type is none that a question has, so that a misspelt name does not select nothing in
+        If a selected split or type is none that a question has, so that a misspelt name does not select nothing in
         silence.
     """
     for name, names, there in (("splits", select.splits, {q.split for q in questions}),
@@ -50,7 +50,7 @@ def located_questions(rows: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
     return {q: any(g.values()) for q, g in groups.items()}
 
 
-def kept(questions: Sequence[Question], rows: Iterable[Mapping[str, Any]], select: Select) -> list[Question]:
+def keep_questions(questions: Sequence[Question], rows: Iterable[Mapping[str, Any]], select: Select) -> list[Question]:
     """What ``keep`` and ``limit`` leave, in the order of the questions.
 
     The limit takes the first by a hash of seed and id: a larger limit holds a smaller one's questions, and other

@@ -130,7 +130,7 @@ class Paired:
         return key in self._place
 
     def draws(self, key: Hashable) -> tuple[float, np.ndarray]:
-        """A ratio and its value in every resample; NaN where its denominator is 0."""
+        """A ratio and its value in every resample; NaN if its denominator is 0."""
         n = self._place[key]
         return float(self._values[n]), self._draws[:, n]
 
@@ -150,7 +150,7 @@ class Paired:
             return interval_of(float(np.float64(x) / y - 1), xs / ys - 1, self.confidence)
 
     def _both(self, a: Hashable, b: Hashable) -> tuple[tuple[float, np.ndarray], tuple[float, np.ndarray]]:
-        """Both ratios, restricted to the questions that count for both where these are not the same."""
+        """Both ratios, restricted to the questions that count for both if these are not the same."""
         (p, q), (r, s) = self._pairs[a], self._pairs[b]
         counted, other = np.asarray(q) != 0, np.asarray(s) != 0
         if (counted == other).all():

@@ -13,6 +13,6 @@ RULES = "EM and token F1, the best over the accepted answers, normalised as SQuA
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
-    """``em`` and ``f1`` of one prediction; an empty prediction scores 0 where any answer has words."""
+    """``em`` and ``f1`` of one prediction; an empty prediction scores 0 if any answer has words."""
     return {"em": best_over(exact_match, prediction, question.answers),
             "f1": best_over(squad_f1, prediction, question.answers)}

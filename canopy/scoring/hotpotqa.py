@@ -43,5 +43,5 @@ def scores_against(truths: Iterable[str], prediction: str, support: Support | No
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
-    """``em``, ``f1``, and, where the question has annotated facts, ``sp_*`` and ``joint_*``."""
+    """``em``, ``f1``, and, if the question has annotated facts, ``sp_*`` and ``joint_*``."""
     return scores_against(question.answers[:1], prediction, support)

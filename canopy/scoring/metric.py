@@ -35,7 +35,7 @@ def official_metric(name: str) -> ModuleType:
 def score_answer(metric: Any, question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
     """One answer's scores by a benchmark's rules.
 
-    None where no answer is published (blind tests, unanswerable questions), which is not the same as 0.
+    None if no answer is published (blind tests, unanswerable questions), which is not the same as 0.
     """
     return metric.score(question, prediction, support) if any(a.strip() for a in question.answers) else {}
 
@@ -52,12 +52,12 @@ def normalise_answer(text: str) -> str:
 
 
 def exact_match(prediction: str, truth: str) -> float:
-    """1.0 where both are the same after normalising."""
+    """1.0 if both are the same after normalising."""
     return float(normalise_answer(prediction) == normalise_answer(truth))
 
 
 def precision_recall_f1(prediction: Sequence[str], truth: Sequence[str]) -> tuple[float, float, float]:
-    """Precision, recall and F1 of a bag of tokens; all 0 where none is shared."""
+    """Precision, recall and F1 of a bag of tokens; all 0 if none is shared."""
     shared = sum((Counter(prediction) & Counter(truth)).values())
     if not shared:
         return 0.0, 0.0, 0.0
@@ -72,5 +72,5 @@ def squad_f1(prediction: str, truth: str) -> float:
 
 
 def best_over(measure: Callable[[str, str], float], prediction: str, truths: Iterable[str]) -> float:
-    """The best score over accepted answers; 0 where there is none."""
+    """The best score over accepted answers; 0 if there is none."""
     return max((measure(prediction, t) for t in truths), default=0.0)

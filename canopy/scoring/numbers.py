@@ -23,7 +23,7 @@ def split_parts(reply: str) -> list[str]:
 
 
 def may_be_one(answers: Sequence[str]) -> bool:
-    """Whether a reply may also be read as one part: where a gold answer has a semicolon itself."""
+    """Whether a reply may also be read as one part: if a gold answer has a semicolon itself."""
     return any(";" in a for a in answers)
 
 

@@ -48,7 +48,7 @@ def options_of(question: Question) -> dict[str, str]:
 
 
 def parse_option(reply: str, options: dict[str, str]) -> str:
-    """The letter that a reply means, empty where it means none or several."""
+    """The letter that a reply means, empty if it means none or several."""
     known, reply = set(options) or set(LETTERS), reply.strip()
     alone = {m.upper() for m in re.findall(r"^\W*([A-E])\W*$", reply, re.M)} & known
     if len(alone) == 1:

@@ -15,7 +15,7 @@ RULES = ("EM and SQuAD v2's F1 against the one annotated answer, no yes/no rule;
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
-    """``em``, ``f1``, and the same under ``table_*`` or ``passage_*`` (neither where its answer has no traced node
+    """``em``, ``f1``, and the same under ``table_*`` or ``passage_*`` (neither if its answer has no traced node
     of these kinds)."""
     truth = question.answers[0] if question.answers else ""
     both = {"em": exact_match(prediction, truth), "f1": squad_f1(prediction, truth)}

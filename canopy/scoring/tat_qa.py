@@ -50,7 +50,7 @@ def is_number(text: str) -> bool:
 def to_number(text: str) -> float | None:
     """The number in a text, with scale word, brackets for negatives and percent sign applied, to four digits.
 
-    None where there is none, or one too long to be reckoned with: a model may write digits without end, at which the
+    None if there is none, or one too long to be reckoned with: a model may write digits without end, at which the
     official script stops.
     """
     match = re.search(r"([+-]?\d+(\.\d+)?)|([+-]?\.\d+)", _bare(text))
@@ -84,7 +84,7 @@ def normalise(text: str) -> str:
 
 
 def split_scale(reply: str) -> tuple[list[str], str]:
-    """A reply's spans and the scale they are in, empty where it names none: the last span's, if the others are numbers
+    """A reply's spans and the scale they are in, empty if it names none: the last span's, if the others are numbers
     that name the same one or none.
 
     A percent sign stays with its number.

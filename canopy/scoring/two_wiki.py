@@ -13,5 +13,5 @@ RULES = ("As HotpotQA, each of the answer's scores the best over the answer and 
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:
-    """``em`` and ``f1`` over all accepted answers, and, where the question has annotated facts, ``sp_*``."""
+    """``em`` and ``f1`` over all accepted answers, and, if the question has annotated facts, ``sp_*``."""
     return {k: v for k, v in scores_against(question.answers, prediction, support).items() if not k.startswith("joint")}

@@ -17,7 +17,7 @@ from canopy.gold.coverage import coverage_metrics, coverage_table
 from canopy.gold.examples import render_examples
 from canopy.gold.expected import compare_counts
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
-from canopy.gold.selection import asked_for, kept
+from canopy.gold.selection import choose_questions, keep_questions
 from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA, components, find_duplicates, same_sayings, split_questions
 from canopy.items import Question, read_annotations, read_items, read_questions, write_table
 from canopy.paths import Paths
@@ -40,13 +40,13 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
     source = paths.output("benchmark", benchmark)
     read, select = read_questions(source / "questions.parquet"), read_selection(source, config.benchmarks[benchmark].select)
-    questions = asked_for(read, select, f"{paths.root / 'params.yaml'}: benchmarks.{benchmark}.select")
+    questions = choose_questions(read, select, f"{paths.root / 'params.yaml'}: benchmarks.{benchmark}.select")
     of = {q.id for q in questions}
     annotations = [a for a in read_annotations(source / "annotations.parquet") if a.question_id in of]
     items = {i.id: i for i in read_items(source / "items.parquet", list(dict.fromkeys(a.item_id for a in annotations)))}
     rows, unlocated = map_annotations(annotations, items, config.hierarchy.segment_seconds)
     mapped, asked = rows, of
-    questions = kept(questions, rows, select)
+    questions = keep_questions(questions, rows, select)
     of = {q.id for q in questions}
     rows, unlocated = ([r for r in found if r["question_id"] in of] for found in (rows, unlocated))
     pairs = [(r["question_id"], r["item_id"]) for r in rows]

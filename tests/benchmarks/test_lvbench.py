@@ -14,7 +14,7 @@ import pytest
 from little_films import write_film
 
 from canopy.benchmarks.lvbench import read
-from canopy.benchmarks.reading.choices import chosen, options_of, with_options
+from canopy.benchmarks.reading.choices import letter_of, options_of, with_options
 from canopy.benchmarks.reading.times import seconds_of, span_of
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
@@ -265,7 +265,7 @@ def test_options():
     assert options_of("Which (A) one?") == options_of("Which?\n(A) only") == options_of("Which?\n(B) b\n(C) c") == ()
     assert with_options("Which?", ["x", "y"]) == ("Which?\n(A) x\n(B) y", (("A", "x"), ("B", "y")))
     swapped = (("A", "B"), ("B", "A"), ("C", "the C. elegans"))
-    assert [chosen(x, swapped) for x in ("A", "(B)", "C.", "the c. elegans", "A) B", "B: A")] == ["A", "B", "C", "C",
+    assert [letter_of(x, swapped) for x in ("A", "(B)", "C.", "the c. elegans", "A) B", "B: A")] == ["A", "B", "C", "C",
                                                                                                   "A", "B"]
 
 

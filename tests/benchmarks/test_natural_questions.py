@@ -71,7 +71,8 @@ def test_text_drops_html_and_offsets_follow(sink):
     text = next(i.text for i in sink.items.values() if "line between" in i.text)
     assert (
         text
-        == "The Blue Tram was a line between the old port and the mill . It opened in 1911 . Its last car ran on 9 May 1961 ."
+        == "The Blue Tram was a line between the old port and the mill . It opened in 1911 . Its last car ran on 9 May "
+           "1961 ."
     )
     assert next(i for i in sink.items.values() if i.section
                 == "Stops").text == "Old Port\n\nCorn Market\n\nEast gate\n\nMill"

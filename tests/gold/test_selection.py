@@ -17,7 +17,7 @@ from canopy.config import Config, Select
 from canopy.errors import DataError
 from canopy.gold.coverage import coverage_metrics, coverage_table
 from canopy.gold.expected import Expected, compare_counts
-from canopy.gold.selection import asked_for, kept, located_questions
+from canopy.gold.selection import choose_questions, keep_questions, located_questions
 from canopy.items import Annotation, Item, Question, write_annotations, write_items, write_questions
 from canopy.paths import Paths
 from canopy.stages import gold_spans
@@ -43,24 +43,25 @@ ROWS = [row(0, "located"), row(0, "whole"), row(1, "located"), row(2, "whole"), 
 
 
 def test_splits_and_types() -> None:
-    chosen = asked_for(QUESTIONS, Select(splits=("dev",), types=("comparison",)), "x")
+    chosen = choose_questions(QUESTIONS, Select(splits=("dev",), types=("comparison",)), "x")
     assert [q.id for q in chosen] == [f"b/{n}" for n in range(40) if n % 3 == 0 and n % 2]
-    assert asked_for(QUESTIONS, Select(), "x") == QUESTIONS and asked_for([], Select(splits=("dev",)), "x") == []
+    assert choose_questions(QUESTIONS, Select(), "x") == QUESTIONS and choose_questions([], Select(splits=("dev",)),
+                                                                                        "x") == []
     with pytest.raises(DataError, match=r"params.yaml: benchmarks.b.select.splits: no question has 'devv'; there are "
                                         r"'dev', 'train'"):
-        asked_for(QUESTIONS, Select(splits=("dev", "devv")), "params.yaml: benchmarks.b.select")
+        choose_questions(QUESTIONS, Select(splits=("dev", "devv")), "params.yaml: benchmarks.b.select")
 
 
 def test_located_means_all_gold_of_some_alternative() -> None:
     assert located_questions(ROWS) == {"b/0": False, "b/1": True, "b/2": True, "b/3": True, "b/4": False}
-    assert [q.id for q in kept(QUESTIONS, ROWS, Select(keep="located"))] == ["b/1", "b/2", "b/3"]
+    assert [q.id for q in keep_questions(QUESTIONS, ROWS, Select(keep="located"))] == ["b/1", "b/2", "b/3"]
 
 
 def test_a_limit_is_drawn_by_the_seed_and_keeps_the_order() -> None:
-    few, more, other = (kept(QUESTIONS, [], Select(limit=n, seed=s)) for n, s in ((5, 1), (9, 1), (5, 2)))
+    few, more, other = (keep_questions(QUESTIONS, [], Select(limit=n, seed=s)) for n, s in ((5, 1), (9, 1), (5, 2)))
     assert len(few) == 5 and set(few) < set(more) and few != other and [q for q in QUESTIONS if q in few] == few
-    assert set(kept(QUESTIONS[1:], [], Select(limit=5, seed=1))) >= set(few) - {QUESTIONS[0]}
-    assert kept(QUESTIONS, [], Select(limit=100)) == QUESTIONS
+    assert set(keep_questions(QUESTIONS[1:], [], Select(limit=5, seed=1))) >= set(few) - {QUESTIONS[0]}
+    assert keep_questions(QUESTIONS, [], Select(limit=100)) == QUESTIONS
 
 
 def test_published_counts_stand_beside_what_was_found() -> None:

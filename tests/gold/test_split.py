@@ -26,7 +26,8 @@ def test_the_share_is_met_when_components_are_small():
     assert sum(s == "test" for s in side.values()) == 60
 
 
-TEXT = "The old tower was built by masons from the north in the year nineteen hundred, and many people still like it a great deal."
+TEXT = ("The old tower was built by masons from the north in the year nineteen hundred, "
+        "and many people still like it a great deal.")
 
 
 def test_questions_and_gold_items_that_say_the_same_stay_together():

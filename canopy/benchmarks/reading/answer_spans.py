@@ -21,7 +21,7 @@ def spans_of(answer: str, text: str) -> list[tuple[int, int]]:
     and numbers only.
 
     Spacing, and the two forms of quotes and dashes, make no difference: "$1,452.4" is found in "$  1,452.4", "32.0%" in
-    "32.0 to 33.0%", and "5" not in "1,452.5". Empty where the text does not state it.
+    "32.0 to 33.0%", and "5" not in "1,452.5". Empty if the text does not state it.
     """
     a, t = answer.translate(_SAME), text.translate(_SAME)
     for needle, flags in ((a, 0), (a, re.IGNORECASE), (re.sub(r"[\s.,;:%]+$", "", a), re.IGNORECASE)):

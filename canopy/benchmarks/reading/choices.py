@@ -18,7 +18,7 @@ Options = tuple[tuple[str, str], ...]
 def options_of(question: str) -> Options:
     """The options that stand in a question as lines ``(A) ...`` or ``A) ...``, as (letter, words).
 
-    Letters run from A on; a line that breaks the run belongs to the option before it. Empty where there are fewer than
+    Letters run from A on; a line that breaks the run belongs to the option before it. Empty if there are fewer than
     two.
     """
     lines: list[tuple[str, int, int]] = []
@@ -40,10 +40,10 @@ def with_options(question: str, candidates: Sequence[str]) -> tuple[str, Options
     return "\n".join([question, *(f"({letter}) {words}" for letter, words in options)]), options
 
 
-def chosen(answer: Any, options: Options) -> str:
+def letter_of(answer: Any, options: Options) -> str:
     """The letter of the right option, from a letter (``B``, ``(B)``, ``B.
 
-    words``) or the option's own words; Unusable where it is none.
+    words``) or the option's own words; Unusable if it is none.
     """
     text = text_of(answer, "answer").strip()
     by_words = {words.casefold(): letter for letter, words in reversed(options)}

@@ -28,7 +28,7 @@ _LONGEST = 60  # characters of a cell that is one number or one dash
 
 
 def number_of(cell: str) -> Decimal | None:
-    """The number that a cell is, without sign, currency, brackets and footnote marks; None where it is more or less
+    """The number that a cell is, without sign, currency, brackets and footnote marks; None if it is more or less
     than one number.
 
     A year, and a unit such as ``$'000``, is not a number here.

@@ -40,7 +40,7 @@ class Clip:
 class Footage:
     """What there is of one video.
 
-    Its clips in order, whether it was cut, and why something of it lacks (empty where nothing is known to).
+    Its clips in order, whether it was cut, and why something of it lacks (empty if nothing is known to).
     """
 
     clips: tuple[Clip, ...]
@@ -74,14 +74,14 @@ class Videos:
         self._facts: dict[str, tuple[float, str] | Waiting] = {}
 
     def footage(self, key: str) -> Footage:
-        """The clips of a video. Waiting where no file of it is there, or none that can be read."""
+        """The clips of a video. Waiting if no file of it is there, or none that can be read."""
         clips = self.clips(key)
         if not clips.clips:
             raise Waiting(clips.lacking)
         return clips
 
     def clips(self, key: str) -> Footage:
-        """The clips of a video, none where no file of it is there or can be read."""
+        """The clips of a video, none if no file of it is there or can be read."""
         if key not in self._footage:
             self._footage[key] = self._gather(key)
         return self._footage[key]
@@ -135,7 +135,8 @@ class Videos:
         return Footage(tuple(clips), True)
 
     def _segment(self, key: str, stem: str, start: float, end: float) -> Item:
-        """A pre-cut segment of these seconds of its video, with its own subtitles, else the video's of that time."""
+        """A pre-cut segment of these seconds of its video, with its own subtitles, otherwise the video's of that
+        time."""
         own = self.cues(stem) or tuple(Cue(c.start - start, c.end - start, c.text) for c in self.cues(key)
                                        if start <= c.start < end)
         return self.item(stem, self._files[stem][0], own)
@@ -143,7 +144,7 @@ class Videos:
     def item(self, name: str, path: str, cues: Iterable[Cue]) -> Item:
         """A video file as an item with these subtitles, put into the sink as a record of its own.
 
-        Waiting where it cannot be read.
+        Waiting if it cannot be read.
         """
         duration, digest = self.measured(path)
         # A cue timed past the end still says something: it belongs to the last segment.
@@ -169,7 +170,7 @@ class Videos:
     def measured(self, path: str) -> tuple[float, str]:
         """Duration in seconds and SHA-256 of a file.
 
-        Waiting where it cannot be read as a video; the file is then quarantined, once.
+        Waiting if it cannot be read as a video; the file is then quarantined, once.
         """
         if path not in self._facts:
             try:
@@ -195,7 +196,7 @@ class Videos:
     def cues(self, key: str) -> tuple[Cue, ...]:
         """The subtitles in a file named after the video (English ones first).
 
-        Empty where there is none that can be read.
+        Empty if there is none that can be read.
         """
         there = sorted(self._subtitles.get(key, []), key=lambda p: (not re.search(r"\.en\b", PurePosixPath(p).name),
                                                                     p.count("/"), p))
@@ -210,7 +211,7 @@ class Videos:
 
 
 def gold_in(footage: Footage, span: tuple[float, float], question_id: str) -> tuple[list[Annotation], str]:
-    """Where a span of a video's seconds lies in its clips, and the fallback that was taken ("" where none was).
+    """Where a span of a video's seconds lies in its clips, and the fallback that was taken ("" if none was).
 
     An instant belongs to the clip that holds it. A span that runs past the end of a whole video is cut there; one that
     lies past it counts as gold whole.
@@ -218,7 +219,7 @@ def gold_in(footage: Footage, span: tuple[float, float], question_id: str) -> tu
     Raises
     ------
     Waiting
-        Where the span reaches into a segment that is not there.
+        If the span reaches into a segment that is not there.
     """
     clips, (start, end), fallback = footage.clips, span, ""
     last = clips[-1].end
@@ -257,7 +258,7 @@ def files_below(raw: Path) -> list[str]:
 
 
 def _sidecar_key(path: Path) -> str:
-    """The video id in the address that video2dataset notes beside a file it numbered; empty where there is none."""
+    """The video id in the address that video2dataset notes beside a file it numbered; empty if there is none."""
     beside = path.with_suffix(".json")
     if not path.stem.isdigit() or not beside.is_file() or beside.stat().st_size > MAX_SIDECAR_BYTES:
         return ""

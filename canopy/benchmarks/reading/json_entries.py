@@ -27,7 +27,7 @@ def iterate_object(path: Path, advance: Callable[[int], None] = lambda n: None) 
     Raises
     ------
     DataError
-        Where the file is missing, cut, not UTF-8, not one JSON object, or has an entry of more than 64 Mi characters;
+        If the file is missing, cut, not UTF-8, not one JSON object, or has an entry of more than 64 Mi characters;
         earlier entries have been given by then.
     """
     try:
@@ -96,7 +96,7 @@ class _Reader:
     def _value(self) -> Any:
         """The next value.
 
-        It is read again with more text where the text ends inside it, or right after it, since a number may go on.
+        It is read again with more text if the text ends inside it, or right after it, since a number may go on.
         """
         self._peek()
         while True:

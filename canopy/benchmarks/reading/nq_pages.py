@@ -54,7 +54,7 @@ class Passage:
     def gold(self, qid: str, spans: list[tuple[int, int]], group: int) -> Annotation | None:
         """Token ranges as an annotation of this item, one span a range (one a row in a table).
 
-        None where they hold nothing of it.
+        None if they hold nothing of it.
         """
         places: list[tuple[float, float]] = []
         for start, end in spans:
@@ -119,9 +119,9 @@ def sections(page: Page) -> list[str]:
 
 
 def span_of(value: Any, length: int, what: str) -> tuple[int, int] | None:
-    """A token range ``start_token``, ``end_token``; None where it is null (-1).
+    """A token range ``start_token``, ``end_token``; None if it is null (-1).
 
-    Unusable where it lies outside the page.
+    Unusable if it lies outside the page.
     """
     value = object_of(value, what)
     start, end = value.get("start_token"), value.get("end_token")
@@ -154,7 +154,7 @@ def candidates(record: Record, page: Page) -> tuple[list[tuple[int, int]], int]:
 
 
 def passages(page: Page, spans: list[tuple[int, int]], benchmark: str, source: str) -> list[Passage]:
-    """The ranges that have any words, as items: a table where its HTML makes rows plain, else a text."""
+    """The ranges that have any words, as items: a table if its HTML makes rows plain, otherwise a text."""
     under = sections(page)
     out = []
     for start, end in spans:
@@ -199,7 +199,7 @@ class _Cell:
 
 
 def _table(page: Page, start: int, end: int, benchmark: str, section: str, source: str) -> Passage | None:
-    """A <Table> as a table item, None where its rows are not plain: a table in a table, words outside cells, fewer than
+    """A <Table> as a table item, None if its rows are not plain: a table in a table, words outside cells, fewer than
     two rows or columns.
 
     A first row of two or more <Th> names the columns. A cell over several columns stands in the first, one over several
@@ -225,7 +225,7 @@ def _table(page: Page, start: int, end: int, benchmark: str, section: str, sourc
 
 
 def _cells(page: Page, start: int, end: int) -> tuple[list[list[_Cell]], list[int | None]] | None:
-    """Rows of cells, and the row that each token's words stand in; None where the tokens are no plain table."""
+    """Rows of cells, and the row that each token's words stand in; None if the tokens are no plain table."""
     first, last = page.tags[start], page.tags[end - 1]
     if not (first and first[:2] == ("table", False) and last and last[:2] == ("table", True)):
         return None
@@ -263,7 +263,7 @@ def _times(attributes: str, name: str) -> int:
 
 
 def _grid(rows: list[list[_Cell]], kept: list[int]) -> list[tuple[str, ...]]:
-    """The kept rows at equal width, cells laid out as a browser would; [] where that takes too many."""
+    """The kept rows at equal width, cells laid out as a browser would; [] if that takes too many."""
     if sum(c.columns * c.rows for row in rows for c in row) > MAX_CELLS:
         return []
     hanging: dict[int, tuple[int, str]] = {}  # column -> rows still to come, text

@@ -48,7 +48,7 @@ def iterate_records(path: Path, sink: Sink, holds: str = "question") -> Iterator
     Raises
     ------
     DataError
-        Where the whole file is broken or holds neither.
+        If the whole file is broken or holds neither.
     """
     if path.suffix == ".parquet":
         yield from ((f"row {n}", r) for n, r in enumerate(_parquet(path)))
@@ -86,7 +86,7 @@ def _parquet(path: Path) -> Iterator[Record]:
 
 
 def given_id(record: Any, *fields: str) -> str:
-    """A record's own id, the first of the fields that holds a string or a whole number; "" where none does."""
+    """A record's own id, the first of the fields that holds a string or a whole number; "" if none does."""
     for name in fields:
         value = record.get(name) if isinstance(record, dict) else None
         if isinstance(value, str) and value.strip() and "\x00" not in value:
@@ -97,14 +97,14 @@ def given_id(record: Any, *fields: str) -> str:
 
 
 def object_of(record: Any, what: str = "a record") -> Record:
-    """A JSON object; Unusable where it is something else."""
+    """A JSON object; Unusable if it is something else."""
     if not isinstance(record, dict):
         raise Unusable(f"{what} must be an object, not {type(record).__name__}")
     return record
 
 
 def list_of(value: Any, what: str) -> list[Any]:
-    """A JSON list, empty for null; Unusable where it is something else."""
+    """A JSON list, empty for null; Unusable if it is something else."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -128,6 +128,6 @@ def pairs_of(firsts: Any, seconds: Any, what: str) -> list[tuple[Any, Any]]:
 
 
 def strings_of(value: Any, what: str) -> tuple[str, ...]:
-    """A list of strings, or one string, without repeats and blanks, in order; Unusable where it is something else."""
+    """A list of strings, or one string, without repeats and blanks, in order; Unusable if it is something else."""
     texts = [value] if isinstance(value, str) else list_of(value, what)
     return tuple(dict.fromkeys(t for t in (text_of(x, what, empty=True) for x in texts) if t.strip()))

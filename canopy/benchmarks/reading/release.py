@@ -41,7 +41,7 @@ def find_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
     Raises
     ------
     DataError
-        Where the folder does not exist.
+        If the folder does not exist.
     """
     if not raw.is_dir():
         raise DataError(f"{raw}: no such folder")
@@ -60,7 +60,7 @@ def find_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
 
 
 def require_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
-    """`find_files`, and DataError where a group of ``needs`` has no file.
+    """`find_files`, and DataError if a group of ``needs`` has no file.
 
     The message says what to put there and where it comes from.
     """

@@ -1,6 +1,6 @@
 """Gold of a TAT-QA question.
 
-Mapped facts where the file has them, else where its answer or derivation stands on the page.
+Mapped facts if the file has them, otherwise where its answer or derivation stands on the page.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def gold_of(record: Mapping[str, Any], answers: Sequence[str], qid: str, table: 
     Raises
     ------
     Unusable
-        Where a mapping, an order number or a derivation is of the wrong form, or no part of the page that the question
+        If a mapping, an order number or a derivation is of the wrong form, or no part of the page that the question
         rests on can be used.
     """
-    rows, spans, outside = mapped(record, table, paragraphs)
+    rows, spans, outside = read_mappings(record, table, paragraphs)
     pseudo = not rows and not spans
     whole: set[int] = set()
     if outside:
@@ -37,7 +37,7 @@ def gold_of(record: Mapping[str, Any], answers: Sequence[str], qid: str, table: 
                          else "facts mapped to places the page does not have: "
                          "located by answer and derivation")
     if pseudo:
-        rows, spans, whole = located(record, answers, table, paragraphs, fallbacks)
+        rows, spans, whole = locate_facts(record, answers, table, paragraphs, fallbacks)
     out = [Annotation(qid, table.id, "rows", tuple((float(r), float(r + 1)) for r in sorted(rows)),
                       pseudo=pseudo)] if rows and table else []
     out += [Annotation(qid, paragraphs[o].id, "chars", tuple((float(a), float(b)) for a, b in sorted(set(s))),
@@ -46,7 +46,7 @@ def gold_of(record: Mapping[str, Any], answers: Sequence[str], qid: str, table: 
     return out + [Annotation(qid, item.id, "item", pseudo=pseudo) for item in wholes if item]
 
 
-def mapped(record: Mapping[str, Any], table: Item | None,
+def read_mappings(record: Mapping[str, Any], table: Item | None,
            paragraphs: Mapping[int, Item]) -> tuple[set[int], dict[int, Spans], int]:
     """The rows and the paragraphs' spans that ``mappings`` name, and how many of its places the page does not have.
 
@@ -81,7 +81,7 @@ def mapped(record: Mapping[str, Any], table: Item | None,
     return rows, spans, outside
 
 
-def located(record: Mapping[str, Any], answers: Sequence[str], table: Item | None, paragraphs: Mapping[int, Item],
+def locate_facts(record: Mapping[str, Any], answers: Sequence[str], table: Item | None, paragraphs: Mapping[int, Item],
             fallbacks: list[str]) -> tuple[set[int], dict[int, Spans], set[int]]:
     """Rows and spans that state the answer's facts, and what is gold whole: orders of paragraphs, 0 for the table.
 

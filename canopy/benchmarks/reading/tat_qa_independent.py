@@ -49,7 +49,7 @@ class PageLike(Protocol):
 def match_rewritten(files: Iterable[Path], pages: Sequence[PageLike], sink: Sink) -> dict[str, str]:
     """The new wording by question uid.
 
-    Every row is a record: waiting where its page is not among ``pages``, a fallback where it fits no question.
+    Every row is a record: waiting if its page is not among ``pages``, a fallback if it fits no question.
     """
     wordings: dict[str, str] = {}
     files = list(files)
@@ -88,9 +88,9 @@ class _Pages:
         self.pages_of = lru_cache(maxsize=256)(self._pages_of)
 
     def question_for(self, row: Mapping[str, Any], words: str) -> str | None:
-        """The uid of the question that a row rewords, None where none or several could be meant.
+        """The uid of the question that a row rewords, None if none or several could be meant.
 
-        Waiting where its page is not there.
+        Waiting if its page is not there.
         """
         ids = [row[k] for k in _IDS if isinstance(row.get(k), str)]
         direct = [i for i in ids if i in self.questions]

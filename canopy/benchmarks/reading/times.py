@@ -16,7 +16,7 @@ LONGEST = 1e7
 def seconds_of(value: Any, what: str = "a time") -> float:
     """Seconds of a number or of a string like ``15``, ``00:15``, ``1:02:03.5``.
 
-    Unusable where it is neither, negative or not finite.
+    Unusable if it is neither, negative or not finite.
     """
     if isinstance(value, str):
         m = _CLOCK.fullmatch(value.strip())

@@ -51,9 +51,9 @@ class Reader:
     Parameters
     ----------
     answers : callable
-        A record's accepted answers, () where it has none; raises Unusable on a field of the wrong type.
+        A record's accepted answers, () if it has none; raises Unusable on a field of the wrong type.
     stripped : bool
-        Whether the release's sentences come without the space between them, where a record has too few to tell.
+        Whether the release's sentences come without the space between them, if a record has too few to tell.
     """
 
     def __init__(self, sink: Sink, answers: Answers, stripped: bool) -> None:
@@ -99,7 +99,7 @@ def title_key(title: str) -> str:
 def context_pairs(record: Record) -> list[tuple[str, list[str]]]:
     """The context as (title, sentences), from the official pairs or a mirror's dict of lists.
 
-    Unusable where it is neither.
+    Unusable if it is neither.
     """
     context = record["context"]
     if isinstance(context, dict):
@@ -120,7 +120,7 @@ def context_pairs(record: Record) -> list[tuple[str, list[str]]]:
 def supporting_facts(record: Record) -> dict[str, list[int]]:
     """Supporting facts as sentence numbers by title, from the official pairs or a mirror's dict of lists.
 
-    {} where there are none.
+    {} if there are none.
     """
     facts = record.get("supporting_facts")
     if isinstance(facts, dict):
@@ -220,7 +220,7 @@ def map_record(record: Record, paragraphs: Sequence[Paragraph], split: str, benc
 def _elsewhere(key: str, last: int, pool: dict[str, dict[str, Paragraph]]) -> Paragraph:
     """The one paragraph with this title and enough sentences in any record.
 
-    Waiting where there is none, or more than one.
+    Waiting if there is none, or more than one.
     """
     able = [p for p in pool.get(key, {}).values() if last < len(p.sentences)]
     if len(able) != 1:

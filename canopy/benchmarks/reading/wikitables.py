@@ -38,7 +38,7 @@ def title_of(link: str) -> str:
 
 
 def passage_item(benchmark: str, link: str, text: Any) -> Item:
-    """A linked passage; Unusable where its text is no text."""
+    """A linked passage; Unusable if its text is no text."""
     title = title_of(link)
     return Item(item_id(benchmark, title, link, text_of(text, f"passage {link!r}")), benchmark, "text", title=title,
                 text=text, source=link)
@@ -98,9 +98,9 @@ class Tables:
         return list(self._tables)
 
     def _load(self, table_id: str) -> tuple[Item, Links | None, dict[str, Item]]:
-        """A table, its cells' links (None where they are not known), and its passages by link.
+        """A table, its cells' links (None if they are not known), and its passages by link.
 
-        Unusable where a file is broken.
+        Unusable if a file is broken.
         """
         table_id = unicodedata.normalize("NFC", table_id)
         path = self._tables.get(table_id)
@@ -180,7 +180,7 @@ def map_nodes(nodes: Sequence[Any], answer: str, qid: str, table: Item, links: L
               draft: Draft) -> list[tuple[str, list[Annotation]]]:
     """Kind and evidence of each node.
 
-    Unusable where a node is wrong; nodes whose passage is absent are left out, Waiting where all are.
+    Unusable if a node is wrong; nodes whose passage is absent are left out, Waiting if all are.
     """
     evidence, wrong, absent = [], [], []
     for node in nodes:
@@ -211,9 +211,9 @@ def map_node(node: Any, answer: str, qid: str, table: Item, links: Links | None,
     Raises
     ------
     Unusable
-        Where the table or the passage contradicts the node.
+        If the table or the passage contradicts the node.
     Waiting
-        Where the passage is not there.
+        If the passage is not there.
     """
     if not (isinstance(node, list) and len(node) == 4 and isinstance(node[1], list) and len(node[1]) == 2):
         raise Unusable("an answer node must be [text, [row, column], link, kind]")
