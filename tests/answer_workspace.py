@@ -80,9 +80,9 @@ def make_answer_workspace(root: Path) -> Path:
     return root
 
 
-def copy_answer_workspace(made: Path, target: Path, params: Sequence[tuple[str, str]] = ()) -> Path:
+def copy_answer_workspace(base: Path, target: Path, params: Sequence[tuple[str, str]] = ()) -> Path:
     """A fresh copy, with replacements in its params.yaml."""
-    shutil.copytree(made, target)
+    shutil.copytree(base, target)
     text = (target / "params.yaml").read_text()
     for old, new in params:
         assert old in text

@@ -43,9 +43,9 @@ def pick(rows: Sequence[dict[str, Any]], name: str, scorer: str = "f_theta") -> 
 @pytest.mark.parametrize("corpus_scope", ["gold", "unified"])
 def test_curves_run_from_nothing_to_everything(shelf: Shelf, corpus_scope: str) -> None:
     rows = measured(shelf, corpus_scope)
-    asked = {"gold": {"q1", "q2"}, "unified": {"q1", "q2", "q3"}}[corpus_scope]
-    assert {r["question_id"] for r in rows} == asked and {r["corpus_scope"] for r in rows} == {corpus_scope}
-    for q in asked:
+    ids = {"gold": {"q1", "q2"}, "unified": {"q1", "q2", "q3"}}[corpus_scope]
+    assert {r["question_id"] for r in rows} == ids and {r["corpus_scope"] for r in rows} == {corpus_scope}
+    for q in ids:
         (none,), (whole,) = (pick([r for r in rows if r["question_id"] == q], n, "") for n in ("none", "whole"))
         assert (none["tokens"], none["answer_in_evidence"]) == (0, None if q == "q3"
                                                                 else 0.0) and none["gold_recall"] in (None, 0.0)
@@ -61,11 +61,11 @@ def test_curves_run_from_nothing_to_everything(shelf: Shelf, corpus_scope: str) 
 
 
 def test_every_compressor_is_there_once_and_words_score_leaves_alone(shelf: Shelf) -> None:
-    made = list_compressors(("f0", "f_theta"), Answers())
-    assert len({(c.name, c.scorer, str(c.size)) for c in made}) == len(made)
-    assert sum(c.name == "canopy" for c in made) == 2 and sum(c.name == "canopy-lookahead"
-                                                              for c in made) == 2 * len(MARGINS)
-    assert {c.name for c in made if c.scorer == "words"} == {"flat-leaf", "flat-share", "flat-all"}
+    compressors = list_compressors(("f0", "f_theta"), Answers())
+    assert len({(c.name, c.scorer, str(c.size)) for c in compressors}) == len(compressors)
+    assert sum(c.name == "canopy" for c in compressors) == 2 and sum(c.name == "canopy-lookahead"
+                                                              for c in compressors) == 2 * len(MARGINS)
+    assert {c.name for c in compressors if c.scorer == "words"} == {"flat-leaf", "flat-share", "flat-all"}
     rows = [r for r in measured(shelf, "gold") if r["scorer"] == "words" and r["compressor"] == "flat-leaf"
             and r["size"] == 1]
     # The question's rarer words ("1903", "119.9") are in the very fragments that answer it.

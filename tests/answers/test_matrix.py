@@ -106,14 +106,14 @@ def test_seeds_draw_the_questions() -> None:
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_all_is_done_once(workers: int) -> None:
-    done, lock = [], threading.Lock()
+    finished, lock = [], threading.Lock()
 
     def do(n: int) -> None:
         with lock:
-            done.append(n)
+            finished.append(n)
 
     do_all(list(range(50)), do, workers)
-    assert sorted(done) == list(range(50))
+    assert sorted(finished) == list(range(50))
 
 
 def test_the_first_error_ends_the_work_and_what_is_at_work_is_finished() -> None:
@@ -136,19 +136,19 @@ def passes(error: BaseException) -> bool:
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_what_fails_and_may_pass_has_another_turn_after_the_others(workers: int) -> None:
-    tries, done = Counter[int](), list[int]()
+    tries, finished = Counter[int](), list[int]()
 
     def do(n: int) -> None:
         time.sleep(0.001)
         tries[n] += 1
         if n % 10 == 3 and tries[n] < (MAX_ATTEMPTS if n == 13 else 2):
             raise ServerError("busy")
-        done.append(n)
+        finished.append(n)
 
     do_until_done(range(60), do, workers, passes)
-    assert sorted(done) == list(range(60)) and {n % 10 for n in done[-6:]} == {3}
+    assert sorted(finished) == list(range(60)) and {n % 10 for n in finished[-6:]} == {3}
     assert {n: c for n, c in tries.items() if c > 1} == {n: MAX_ATTEMPTS if n == 13 else 2
-                                                         for n in range(3, 60, 10)} and done[-1] == 13
+                                                         for n in range(3, 60, 10)} and finished[-1] == 13
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -202,9 +202,9 @@ def test_fragments_of_folded_items_are_found_in_what_stands_for_them() -> None:
 
 
 def gold_of(*rows: tuple[str, int, list[int]], question: Question) -> AnswerGold:
-    made = [{"question_id": question.id, "item_id": i, "group": g, "fragments": f, "coverage": "located" if g
+    entries = [{"question_id": question.id, "item_id": i, "group": g, "fragments": f, "coverage": "located" if g
              else "whole"} for i, g, f in rows]
-    return build_gold(made, [question], Places(FOLDED, held), held)
+    return build_gold(entries, [question], Places(FOLDED, held), held)
 
 
 def test_alternatives_count_by_their_best_and_the_best_annotated_one_is_given() -> None:
@@ -397,9 +397,9 @@ def test_what_keeps_a_system_from_running_says_what_to_do(tmp_path: Path) -> Non
 
 def test_models_are_found_as_folders_and_nothing_is_fetched(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    found = find_models({"relative": "m", "full": str(tmp_path / "m"), "absent": "n", "hub": "some/model",
+    folders = find_models({"relative": "m", "full": str(tmp_path / "m"), "absent": "n", "hub": "some/model",
                          "odd": "a b/c d/e", "empty": ""}, tmp_path)
-    assert found == {"relative": (tmp_path / "m").resolve(), "full": (tmp_path / "m").resolve()}
+    assert folders == {"relative": (tmp_path / "m").resolve(), "full": (tmp_path / "m").resolve()}
 
 
 def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
@@ -407,33 +407,33 @@ def test_the_same_evidence_is_read_once_and_told_as_it_was() -> None:
     from canopy.answers.scorekeeping import seconds_of
     from canopy.llm.roles import RegionView, Reply
 
-    asked: list[str] = []
+    calls: list[str] = []
 
     class Slow:
         name, sees_media = "slow", False
 
         def read(self, question: Question, evidence: Any, trace: Trace) -> Reply:
             time.sleep(0.02)
-            asked.append(question.id)
+            calls.append(question.id)
             trace.note("odd")
             return Reply(f"{question.id} {len(evidence)}")
 
         def count_tokens(self, texts: Any) -> list[int]:
-            asked.extend(texts)
+            calls.extend(texts)
             return [len(t) for t in texts]
 
-    reader, shown = CachingReader(Slow()), [RegionView("b/a", "text", "A", 0, 1, "words")]
-    told = []
-    for evidence in (shown, list(shown), []):
+    reader, views = CachingReader(Slow()), [RegionView("b/a", "text", "A", 0, 1, "words")]
+    traces = []
+    for evidence in (views, list(views), []):
         trace = Trace()
-        told.append((reader.read(Question("q", "b", "?"), evidence, trace).text, trace.notes,
+        traces.append((reader.read(Question("q", "b", "?"), evidence, trace).text, trace.notes,
                      seconds_of(trace, 0.0)["total"] >= 0.02))
-    assert told == [("q 1", {"odd": 1}, False), ("q 1", {"odd": 1}, True),
-                    ("q 0", {"odd": 1}, False)] and asked == ["q", "q"]
+    assert traces == [("q 1", {"odd": 1}, False), ("q 1", {"odd": 1}, True),
+                    ("q 0", {"odd": 1}, False)] and calls == ["q", "q"]
     assert (
         reader.count_tokens(["aa", "b", "aa"]) == [2, 1, 2]
         and reader.count_tokens(["b"]) == [1]
-        and asked == ["q", "q", "aa", "b"]
+        and calls == ["q", "q", "aa", "b"]
     )
 
 

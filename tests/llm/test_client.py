@@ -28,8 +28,8 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required"
 
 def client_of(server: ScriptedServer, cache: ReplyCache | None = None, waits: list[float] | None = None,
               **settings: object) -> ChatClient:
-    given = Server(server.url, "tiny", **{"timeout_seconds": 20.0, **settings})  # type: ignore[arg-type]
-    return ChatClient(given, cache, (lambda s: None) if waits is None else waits.append)
+    configured = Server(server.url, "tiny", **{"timeout_seconds": 20.0, **settings})  # type: ignore[arg-type]
+    return ChatClient(configured, cache, (lambda s: None) if waits is None else waits.append)
 
 
 def ask(client: ChatClient, words: str, trace: Trace | None = None, **more: object) -> str:
@@ -213,9 +213,9 @@ def test_a_wrong_key_or_model_is_not_asked_again(status: int, advice: str) -> No
     assert e.value.lasting and sum(server.asked.values()) == 1
 
 
-@pytest.mark.parametrize("said", [f"!400 bad key {KEY}", f"!401 Incorrect API key provided: {KEY}", "!302 moved"])
-def test_the_key_is_sent_and_never_shown(said: str) -> None:
-    with ScriptedServer(lambda r: said) as server:
+@pytest.mark.parametrize("status", [f"!400 bad key {KEY}", f"!401 Incorrect API key provided: {KEY}", "!302 moved"])
+def test_the_key_is_sent_and_never_shown(status: str) -> None:
+    with ScriptedServer(lambda r: status) as server:
         client = client_of(server, key=KEY)
         with pytest.raises(Refused) as e:
             ask(client, "x")

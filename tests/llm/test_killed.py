@@ -58,11 +58,11 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
         for _ in range(AT_ONCE):  # all threads of the run wait for a reply that does not come
             assert reached.acquire(timeout=60)
         first.send_signal(signal.SIGKILL)
-        said = first.communicate()[0].splitlines()
+        lines = first.communicate()[0].splitlines()
         assert (
             first.returncode == -signal.SIGKILL
-            and said == [f"answer {n}" for n in range(len(said))]
-            and len(said) >= BEFORE - AT_ONCE
+            and lines == [f"answer {n}" for n in range(len(lines))]
+            and len(lines) >= BEFORE - AT_ONCE
         )
         with server.lock:
             before, answered = Counter(server.asked), Counter(server.answered)

@@ -53,8 +53,8 @@ def test_schemas_hold_no_words_of_the_code() -> None:
 
 @pytest.mark.parametrize("knows_schemas", [True, False])
 def test_a_good_reply_takes_one_call(knows_schemas: bool) -> None:
-    said, trace, server = ask(lambda r: '{"good": true, "words": ["a"]}', knows_schemas)
-    assert said == Shape(good=True, words=["a"]) and roles(trace) == [("critic", "")]
+    reply, trace, server = ask(lambda r: '{"good": true, "words": ["a"]}', knows_schemas)
+    assert reply == Shape(good=True, words=["a"]) and roles(trace) == [("critic", "")]
     sent = server.requests[0]["response_format"]
     assert (
         sent["type"] == "json_schema"
@@ -74,8 +74,8 @@ def test_a_good_reply_takes_one_call(knows_schemas: bool) -> None:
                                                   "more: Extra inputs are not permitted"), ("", "no JSON object in it"),
     ('{"good": true, "words": ["a"', "no JSON object in it")])
 def test_an_unusable_reply_is_repaired_once(first: str, trouble: str) -> None:
-    said, trace, server = ask(lambda r: first if len(r["messages"]) == 1 else 'Here: {"good": false, "words": []}')
-    assert said == Shape(good=False, words=[]) and roles(trace) == [("critic", ""), ("critic_repair", "")]
+    reply, trace, server = ask(lambda r: first if len(r["messages"]) == 1 else 'Here: {"good": false, "words": []}')
+    assert reply == Shape(good=False, words=[]) and roles(trace) == [("critic", ""), ("critic_repair", "")]
     repair = server.requests[1]["messages"]
     assert (
         [m["role"] for m in repair] == ["user", "assistant", "user"]
@@ -85,14 +85,14 @@ def test_an_unusable_reply_is_repaired_once(first: str, trouble: str) -> None:
 
 
 def test_a_reply_that_cannot_be_repaired_is_given_up_and_counted() -> None:
-    said, trace, server = ask(lambda r: "no")
-    assert said is None and roles(trace) == [("critic", ""),
+    reply, trace, server = ask(lambda r: "no")
+    assert reply is None and roles(trace) == [("critic", ""),
                                              ("critic_repair", "no JSON object in it")] and len(server.requests) == 2
 
 
 def test_a_request_that_is_refused_is_given_up_and_counted() -> None:
-    said, trace, _ = ask(lambda r: "!400 too long")
-    assert said is None and roles(trace) == [("critic", "the server refuses it (400)")]
+    reply, trace, _ = ask(lambda r: "!400 too long")
+    assert reply is None and roles(trace) == [("critic", "the server refuses it (400)")]
 
 
 def test_a_refusal_that_lasts_is_raised() -> None:
@@ -111,19 +111,19 @@ PROSE = st.text(st.characters(blacklist_characters="{}`<", blacklist_categories=
 @settings(max_examples=100, deadline=None)
 def test_an_object_is_found_between_words(value: dict[str, object], before: str, after: str, indent: int | None,
                                           ascii_only: bool) -> None:
-    said = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    assume("</think>" not in said and "```" not in said)
-    assert find_object(before + said + after) == value
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    assume("</think>" not in text and "```" not in text)
+    assert find_object(before + text + after) == value
 
 
 @given(OBJECTS, PROSE, PROSE)
 @settings(max_examples=60, deadline=None)
 def test_an_object_is_found_in_a_fence_and_after_thoughts(value: dict[str, object], before: str, after: str) -> None:
-    said = json.dumps(value)
-    assume("think>" not in said and "```" not in said)
-    assert find_object(f"{before}\n```json\n{said}\n```\n{after}") == value
+    text = json.dumps(value)
+    assume("think>" not in text and "```" not in text)
+    assert find_object(f"{before}\n```json\n{text}\n```\n{after}") == value
     thoughts = "<think>maybe {\"x\": 1} or " + before + "</think>"
-    assert find_object(thoughts + said) == value
+    assert find_object(thoughts + text) == value
 
 
 @given(st.text(alphabet='{}[]":,\\ab1 \n`<think>/', max_size=200))

@@ -66,10 +66,10 @@ def test_what_is_shown_are_the_chosen_frames_in_the_segments_they_lie_in(shelf: 
     video = [(e, s) for e, s in zip(result.evidence, result.views, strict=True) if s.modality == "video"]
     times = [t for _, s in video for t in s.times]
     assert 1 <= len(times) <= 4 and times == sorted(times) and set(times) <= set(frame_times(0, 150))
-    for region, shown in video:
-        assert shown.times == region.times and all(shown.span[0] <= t < shown.span[1] for t in shown.times)
+    for region, view in video:
+        assert view.times == region.times and all(view.span[0] <= t < view.span[1] for t in view.times)
         # every segment of a region has a frame
-        assert len({int(t // 30) for t in shown.times}) == region.hi - region.lo
+        assert len({int(t // 30) for t in view.times}) == region.hi - region.lo
     others = [e for e, s in zip(result.evidence, result.views, strict=True) if s.modality != "video"]
     assert others and all((e.lo, e.hi) == (0, shelf.library.leaves(e.item_id).count) for e in others)
 
@@ -77,5 +77,5 @@ def test_what_is_shown_are_the_chosen_frames_in_the_segments_they_lie_in(shelf: 
 def test_a_short_video_is_shown_with_all_its_frames(shelf: Shelf) -> None:
     with ScriptedServer() as server:
         result, _ = shelf.answer("aks", server, question=LAUNCH)
-    shown = [s for s in result.views if s.modality == "video"]
-    assert [s.times for s in shown] == [tuple(frame_times(0, 150))] and (shown[0].lo, shown[0].hi) == (0, 5)
+    views = [s for s in result.views if s.modality == "video"]
+    assert [s.times for s in views] == [tuple(frame_times(0, 150))] and (views[0].lo, views[0].hi) == (0, 5)

@@ -53,7 +53,7 @@ def test_rounds_search_what_the_critic_asks_for_and_skip_what_is_in_evidence(cor
     assert len(set(new)) == len(new) and {e.item_id for r in result.rounds for e in r.kept} == set(new)
     assert all([i for i, _ in itertools.groupby(e.item_id for e in r.kept)] == list(r.new) for r in result.rounds)
     # The critic reads the original question and all evidence so far; it is not asked after the last round.
-    assert [(q, len(shown)) for q, shown in bench.critic.saw] == [(DAM, len(result.rounds[0].kept)),
+    assert [(q, len(regions)) for q, regions in bench.critic.saw] == [(DAM, len(result.rounds[0].kept)),
                                                                   (DAM, len(result.evidence))]
     assert [trace.count(r) for r in ("critic", "reader", "classifier", "router")] == [2, 1, 0, 0]
     assert bench.reader.saw == [tuple(result.views)] and result.answer == "an answer" and not result.cap_cut
@@ -84,8 +84,8 @@ def test_the_classifier_is_asked_once_and_only_when_a_table_turns_up(corpus: Cor
     ask(texts, k=1)
     assert texts.classifier.asked == []
     tables = corpus.bench(more("areas of the Great Lakes"), more("symbol of krypton"))
-    found = ask(tables, NEON, k=1)
-    assert [r.new for r in found.rounds] == [("tiny/elements",), ("tiny/lakes",),
+    result = ask(tables, NEON, k=1)
+    assert [r.new for r in result.rounds] == [("tiny/elements",), ("tiny/lakes",),
                                              ()] and tables.classifier.asked == [NEON]
 
 
@@ -103,8 +103,8 @@ def test_tables_stay_whole_for_aggregate_questions_alone(corpus: Corpus, aggrega
 
 
 def test_given_items_are_one_round(corpus: Corpus) -> None:
-    given = [("tiny/q", (("tiny/mars", (0,)), ("tiny/elements", (1,))))]
-    bench = corpus.bench(more("x"), corpus_scope="gold", gold=given)
+    gold = [("tiny/q", (("tiny/mars", (0,)), ("tiny/elements", (1,))))]
+    bench = corpus.bench(more("x"), corpus_scope="gold", gold=gold)
     result = ask(bench)
     assert (
         [r.new for r in result.rounds] == [("tiny/mars", "tiny/elements")]
@@ -210,9 +210,9 @@ def test_flat_candidates_are_leaves_that_beat_their_parent(corpus: Corpus) -> No
             corpus.scorers["f_theta"].scores([item], corpus.searcher.vector(DAM))[0],
         )
         leaves = [n for n in range(len(tree)) if tree.hi[n] - tree.lo[n] == 1]
-        wanted = [(int(tree.lo[n]), int(tree.hi[n])) for n in leaves if tree.parent[n] < 0
+        spans = [(int(tree.lo[n]), int(tree.hi[n])) for n in leaves if tree.parent[n] < 0
                   or scores[n] >= scores[tree.parent[n]]] or [(0, int(tree.hi[0]))]
-        assert sorted((e.lo, e.hi) for e in result.evidence if e.item_id == item) == sorted(wanted)
+        assert sorted((e.lo, e.hi) for e in result.evidence if e.item_id == item) == sorted(spans)
     assert regions(result) != regions(usual)
 
 
@@ -269,9 +269,9 @@ def test_an_answer_that_is_not_stated_is_read_again_from_the_whole(corpus: Corpu
 
 
 def test_stated_means_whole_words() -> None:
-    shown = [RegionView("tiny/nile", "text", "Rivers", 0, 1, "The Blue Nile meets it.")]
-    assert all(is_stated(Result(a, views=shown)) for a in ("blue nile", "Rivers", "the Nile", "no", "C", ""))
-    assert not is_stated(Result("Blue Ni", views=shown)) and not is_stated(Result("Nile"))
+    views = [RegionView("tiny/nile", "text", "Rivers", 0, 1, "The Blue Nile meets it.")]
+    assert all(is_stated(Result(a, views=views)) for a in ("blue nile", "Rivers", "the Nile", "no", "C", ""))
+    assert not is_stated(Result("Blue Ni", views=views)) and not is_stated(Result("Nile"))
 
 
 def test_frames_by_score_are_as_many_in_all(corpus: Corpus) -> None:
@@ -292,8 +292,8 @@ def test_frames_by_score_are_as_many_in_all(corpus: Corpus) -> None:
 def test_shared_frames_keep_the_total_and_follow_the_ranks(counts: list[int], chance: Any) -> None:
     ranks = list(range(len(counts)))
     chance.shuffle(ranks)
-    got = share_frames(counts, ranks)
-    assert sum(got) == sum(counts) and all(1 <= g <= 32 for g in got)
+    shares = share_frames(counts, ranks)
+    assert sum(shares) == sum(counts) and all(1 <= g <= 32 for g in shares)
     equal = share_frames([4] * len(counts), ranks)
     assert all(equal[a] >= equal[b] for a in range(len(counts)) for b in range(len(counts)) if ranks[a] > ranks[b])
 
@@ -356,13 +356,13 @@ def test_every_ablation_is_the_loop_with_one_thing_changed() -> None:
                                           usual.routed) == (10, 3, Options(), "f_theta", True, False)
     changed = {}
     for spec in SYSTEMS[1:]:
-        made = spec.make(answers)
-        assert isinstance(made, Canopy)
+        system = spec.make(answers)
+        assert isinstance(system, Canopy)
         differs = [n for n in ("k", "rounds", "scorer", "projection", "routed")
-                   if getattr(made, n) != getattr(usual, n)]
-        differs += [n for n, v in made.options if v != getattr(usual.options, n)]
+                   if getattr(system, n) != getattr(usual, n)]
+        differs += [n for n, v in system.options if v != getattr(usual.options, n)]
         changed[spec.name] = differs
-        assert spec.needs.scorers == (made.scorer,) and not spec.needs.llm
+        assert spec.needs.scorers == (system.scorer,) and not spec.needs.llm
     assert changed == {
         "canopy-lookahead": ["rule"], "canopy-routed": ["routed"], "canopy-no-projection": ["projection"],
         "canopy-no-iteration": ["rounds"],
@@ -396,17 +396,17 @@ def test_the_critic_sees_what_fits_under_the_readers_cap_best_first(corpus: Corp
     assert 0 < sum(len(s.words().split()) for s in first) <= 100 and len(first) < len(everything)
     # the best retrieved stay, as for the reader
     assert [s.item_id for s in first] == [e.item_id for e in everything[:len(first)]]
-    assert result.notes == {"regions the critic had no room for": sum(len(everything) - len(shown) for _,
-                                                                      shown in bench.critic.saw)}
+    assert result.notes == {"regions the critic had no room for": sum(len(everything) - len(views) for _,
+                                                                      views in bench.critic.saw)}
 
 
 def test_a_list_is_stated_where_each_of_its_parts_is(corpus: Corpus) -> None:
-    shown = [RegionView("a", "text", "", 0, 1, "It passes through Vienna."),
+    views = [RegionView("a", "text", "", 0, 1, "It passes through Vienna."),
              RegionView("b", "text", "", 0, 1, "Belgrade lies on it.")]
     assert (
-        is_stated(Result("Belgrade; Vienna", views=shown))
-        and not is_stated(Result("Vienna; Paris", views=shown))
-        and is_stated(Result("; ", views=shown))
+        is_stated(Result("Belgrade; Vienna", views=views))
+        and not is_stated(Result("Vienna; Paris", views=views))
+        and is_stated(Result("; ", views=views))
     )
 
 
@@ -433,8 +433,8 @@ def test_a_margin_keeps_items_whole_under_flat_candidates_too(corpus: Corpus) ->
 
 
 def test_options_for_all_do_not_turn_one_ablation_into_another() -> None:
-    made = {s.name: s.make(Answers(options=Options(flat_global=True, rule="lookahead"))) for s in SYSTEMS}
-    ahead, flat = made["canopy-lookahead"], made["canopy-flat-global"]
+    systems = {s.name: s.make(Answers(options=Options(flat_global=True, rule="lookahead"))) for s in SYSTEMS}
+    ahead, flat = systems["canopy-lookahead"], systems["canopy-flat-global"]
     assert isinstance(ahead, Canopy) and (ahead.options.rule, ahead.options.flat_global) == ("lookahead", False)
     assert isinstance(flat, Canopy) and (flat.options.rule, flat.options.flat_global) == ("parent", True)
 

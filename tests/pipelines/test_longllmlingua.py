@@ -58,12 +58,12 @@ def test_without_the_wrapper_the_package_fails_on_this_transformers(shelf: Shelf
 
 
 def test_prompts_of_many_steps_shrink_to_about_the_rate_and_the_same_every_time(compressor: Any) -> None:
-    given = contexts(140, 160, 150, 130, 140)  # longer than the model's window of 1,000 tokens
-    tokens = sum(len(compressor.tokenizer(c)["input_ids"]) for c in given)
+    texts = contexts(140, 160, 150, 130, 140)  # longer than the model's window of 1,000 tokens
+    tokens = sum(len(compressor.tokenizer(c)["input_ids"]) for c in texts)
     assert tokens > compressor.max_position_embeddings
-    text, notes = compress(compressor, ASKED, given, 0.3)
+    text, notes = compress(compressor, ASKED, texts, 0.3)
     assert abs(len(compressor.tokenizer(text)["input_ids"]) / tokens - 0.3) < 0.15 and ASKED not in text and not notes
-    assert compress(compressor, ASKED, given, 0.3) == (text, notes)
+    assert compress(compressor, ASKED, texts, 0.3) == (text, notes)
 
 
 def test_what_does_not_fit_the_window_is_told(compressor: Any) -> None:

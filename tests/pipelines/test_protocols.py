@@ -38,8 +38,8 @@ def insistent(request: Request) -> str:
     if name == "s2g_extract":
         return '{"sentences": [1, 3]}'
     if name == "ircot":
-        said = words_of(request).split("Reasoning so far: ")[1]
-        return next(t for t in THOUGHTS if t not in said) + " And more that is not read."
+        reasoning = words_of(request).split("Reasoning so far: ")[1]
+        return next(t for t in THOUGHTS if t not in reasoning) + " And more that is not read."
     return answer_plainly(request)
 
 
@@ -104,8 +104,8 @@ def test_ircot_writes_a_sentence_a_step_until_one_states_the_answer(shelf: Shelf
 
 
 def test_ircot_stops_after_eight_sentences_and_at_an_empty_one(shelf: Shelf) -> None:
-    said = iter(range(100))
-    with ScriptedServer(lambda r: f"Fact {next(said)} holds." if prompt_of(r) == "ircot" else "Krypton") as server:
+    numbers = iter(range(100))
+    with ScriptedServer(lambda r: f"Fact {next(numbers)} holds." if prompt_of(r) == "ircot" else "Krypton") as server:
         result, trace = shelf.answer("ircot", server)
     assert calls(trace) == {"reasoner": MAX_STEPS, "reader": 1}
     assert len({i for r in result.rounds for i in r.new}) <= MAX_ITEMS and all(set(r.new) <= set(r.retrieved)
@@ -133,8 +133,9 @@ def test_a_numbered_sentence_is_one_and_what_was_said_is_not_said_again() -> Non
 
 
 def test_ircot_goes_on_where_a_model_writes_all_of_its_reasoning_again(shelf: Shelf) -> None:
-    said = iter(range(1, 9))
-    with ScriptedServer(lambda r: " ".join(THOUGHTS[:next(said)]) if prompt_of(r) == "ircot" else "Krypton") as server:
+    numbers = iter(range(1, 9))
+    with ScriptedServer(lambda r: " ".join(THOUGHTS[:next(numbers)]) if prompt_of(r) == "ircot"
+                        else "Krypton") as server:
         result, trace = shelf.answer("ircot", server)
     assert calls(trace) == {"reasoner": len(THOUGHTS), "reader": 1} and result.rounds[-1].query == THOUGHTS[2]
 
@@ -142,14 +143,18 @@ def test_ircot_goes_on_where_a_model_writes_all_of_its_reasoning_again(shelf: Sh
 def test_s2g_rag_judges_before_every_search_and_extracts_after_it(shelf: Shelf) -> None:
     with ScriptedServer(insistent) as server:
         result, trace = shelf.answer("s2g-rag", server)
-        asked = [words_of(r) for r in server.requests]
+        requests = [words_of(r) for r in server.requests]
     # Nine items and k = 4: the third round gets the last one, since nothing is retrieved twice.
     assert calls(trace) == {"judge": 3, "extractor": 3, "reader": 1}
     assert {r.query for r in result.rounds} == {f"{QUESTION.question} Marie Curie Nobel Prize in Physics"}
-    found = [i for r in result.rounds for i in r.retrieved]
-    assert len(found) == len(set(found)) == 9
+    matches = [i for r in result.rounds for i in r.retrieved]
+    assert len(matches) == len(set(matches)) == 9
     assert len(result.rounds[0].kept) == 2 and result.rounds[0].kept[0].lo == 0  # the sentences numbered 1 and 3
-    assert "(nothing yet)" in asked[0] and "- Marie Curie Nobel Prize in Physics" in asked[1] and "[1] (" in asked[1]
+    assert (
+        "(nothing yet)" in requests[0]
+        and "- Marie Curie Nobel Prize in Physics" in requests[1]
+        and "[1] (" in requests[1]
+    )
 
 
 def test_s2g_rag_stops_where_the_evidence_suffices_but_never_before_a_search(shelf: Shelf) -> None:
@@ -185,13 +190,13 @@ def test_faults_of_the_server_change_no_result(shelf: Shelf, name: str) -> None:
 
 
 def test_the_gold_setting_gives_the_items_and_searches_no_further(shelf: Shelf) -> None:
-    given = {"q1": [("tiny/elements", (3,)), ("tiny/curie", (2,))]}
+    gold = {"q1": [("tiny/elements", (3,)), ("tiny/curie", (2,))]}
     with ScriptedServer(insistent) as server:
         for name, expected in {"canopy": {"classifier": 1, "reader": 1}, "s2g-rag": {"extractor": 1, "reader": 1},
                                "vanilla": {"reader": 1}}.items():
-            result, trace = shelf.answer(name, server, corpus_scope="gold", gold=given)
+            result, trace = shelf.answer(name, server, corpus_scope="gold", gold=gold)
             assert calls(trace) == expected and result.rounds[0].retrieved == ("tiny/elements", "tiny/curie"), name
-        result, _ = shelf.answer("gold-span", server, corpus_scope="gold", gold=given)
+        result, _ = shelf.answer("gold-span", server, corpus_scope="gold", gold=gold)
         assert [(e.item_id, e.lo, e.hi) for e in result.evidence] == [("tiny/elements", 3, 4), ("tiny/curie", 2, 3)]
 
 

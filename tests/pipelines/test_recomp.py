@@ -83,25 +83,25 @@ def _whole(result: Any, shelf: Shelf) -> Any:
 
 def test_summaries_are_the_same_every_time_and_long_documents_are_told(shelf: Shelf) -> None:
     writer = Summariser(shelf.models["recomp_abstractive"])
-    made = [writer.summarise("Who?", "The Nile. " * n) for n in (3, 3, 900)]
-    assert made[0] == made[1] and [m[1] for m in made] == [False, False, True]
+    summaries = [writer.summarise("Who?", "The Nile. " * n) for n in (3, 3, 900)]
+    assert summaries[0] == summaries[1] and [m[1] for m in summaries] == [False, False, True]
 
 
 def test_a_model_that_is_absent_or_none_is_said_so(tmp_path: Path, shelf: Shelf) -> None:
     (spec,) = find_systems(["recomp-extractive"])
-    told = find_obstacles(spec, Situation(llm=True))
+    obstacles = find_obstacles(spec, Situation(llm=True))
     assert (
-        len(told) == 1
-        and "answers.models.recomp_extractive is not set" in told[0]
-        and "fangyuan/nq_extractive_compressor" in told[0]
+        len(obstacles) == 1
+        and "answers.models.recomp_extractive is not set" in obstacles[0]
+        and "fangyuan/nq_extractive_compressor" in obstacles[0]
     )
     named = {"recomp_extractive": "nowhere/at-all"}
     assert find_models(named, tmp_path) == {} and "nowhere/at-all" in find_obstacles(spec, Situation(named=named))[0]
     (tmp_path / "models").mkdir()
-    found = find_models({"recomp_extractive": "models"}, tmp_path)
-    assert find_obstacles(spec, Situation(models=found)) == []
+    folders = find_models({"recomp_extractive": "models"}, tmp_path)
+    assert find_obstacles(spec, Situation(models=folders)) == []
     with pytest.raises(DataError, match=r"answers.models.recomp_extractive: .*models: cannot be loaded"):
-        RecompExtractive(4).answer(QUESTION, shelf.tools(models=found), Trace())
+        RecompExtractive(4).answer(QUESTION, shelf.tools(models=folders), Trace())
     with pytest.raises(DataError, match="generates, not an encoder"):
         hold_model("recomp_extractive", {"recomp_extractive": shelf.models["recomp_abstractive"]}, DualEncoder)
     with pytest.raises(DataError, match=r"weights that .* needs are not in it"):
@@ -150,9 +150,9 @@ def damaged(whole: Path, folder: Path, how: str) -> Path:
 @pytest.mark.parametrize("how", ["cut off", "a pointer", "another format", "empty", "wrong config", "no tokenizer"])
 @pytest.mark.parametrize(("key", "load"), [("recomp_extractive", DualEncoder), ("recomp_abstractive", Summariser)])
 def test_a_damaged_folder_is_told_in_a_line(shelf: Shelf, tmp_path: Path, how: str, key: str, load: Any) -> None:
-    with pytest.raises(DataError, match=rf"answers.models.{key}: .*damaged: cannot be loaded") as told:
+    with pytest.raises(DataError, match=rf"answers.models.{key}: .*damaged: cannot be loaded") as error:
         hold_model(key, {key: damaged(shelf.models[key], tmp_path / "damaged", how)}, load)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_model_that_writes_is_no_dual_encoder(shelf: Shelf) -> None:
@@ -163,11 +163,11 @@ def test_a_model_that_writes_is_no_dual_encoder(shelf: Shelf) -> None:
 def test_the_summarisers_tokenizer_is_one_threads_at_a_time(shelf: Shelf) -> None:
     """It keeps from call to call whether it cuts: another thread's call in between would change this one's."""
     writer = Summariser(shelf.models["recomp_abstractive"])
-    inner, held = writer._tokenizer, []
+    inner, log = writer._tokenizer, []
 
     class Watched:
         def __call__(self, *args: Any, **more: Any) -> Any:
-            held.append(writer._lock.locked())
+            log.append(writer._lock.locked())
             return inner(*args, **more)
 
         def decode(self, *args: Any, **more: Any) -> str:
@@ -175,7 +175,7 @@ def test_the_summarisers_tokenizer_is_one_threads_at_a_time(shelf: Shelf) -> Non
 
     writer._tokenizer = Watched()
     writer.summarise("Who?", "The Nile.")
-    assert held == [True, True]
+    assert log == [True, True]
 
 
 def test_a_summariser_with_a_smaller_window_is_not_asked_for_more(shelf: Shelf) -> None:

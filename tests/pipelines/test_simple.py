@@ -59,14 +59,14 @@ def test_flat_leaves_are_the_m_best_of_each_item(corpus: Corpus, m: int) -> None
 
 
 def test_leaves_near_the_best_stay(corpus: Corpus) -> None:
-    found = by_item(corpus, run("flat-near-best", corpus.bench(), k=9))
-    for kept, tree, scores in found.values():
+    regions = by_item(corpus, run("flat-near-best", corpus.bench(), k=9))
+    for kept, tree, scores in regions.values():
         leaf = tree.hi - tree.lo == 1
-        wanted = {int(lo) for lo, s in zip(tree.lo[leaf], scores[leaf], strict=True)
+        expected = {int(lo) for lo, s in zip(tree.lo[leaf], scores[leaf], strict=True)
                   if s >= scores[leaf].max() - np.float32(NEAR_BEST)}
-        assert {e.lo for e in kept} == wanted and all(e.hi - e.lo == 1 for e in kept)
-    assert any(len(kept) > 1 for kept, _, _ in found.values()) and any(len(kept) < (t.hi - t.lo == 1).sum() for kept,
-                                                                       t, _ in found.values())
+        assert {e.lo for e in kept} == expected and all(e.hi - e.lo == 1 for e in kept)
+    assert any(len(kept) > 1 for kept, _, _ in regions.values()) and any(len(kept) < (t.hi - t.lo == 1).sum() for kept,
+                                                                       t, _ in regions.values())
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])

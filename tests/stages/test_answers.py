@@ -31,7 +31,7 @@ LLM = ("answers: {k: 3, budgets: [0.3]}",
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workspace, nothing answered."""
     return make_answer_workspace(tmp_path_factory.mktemp("answers") / "w")
 
@@ -44,9 +44,9 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def answered(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def answered(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every system that can run without a language model."""
-    root = copy_answer_workspace(made, tmp_path_factory.mktemp("answered") / "w")
+    root = copy_answer_workspace(base, tmp_path_factory.mktemp("answered") / "w")
     answer(root)
     return root
 
@@ -114,8 +114,8 @@ def test_again_gives_the_same_bytes_and_answers_nothing_again(answered: Path) ->
             "node_scores_cached"} <= set(timings["retrieval"]["unified"]) and timings["systems"]
 
 
-def test_more_systems_and_other_samples_add_to_what_is_there_and_other_sizes_do_not(made: Path, tmp_path: Path) -> None:
-    root = copy_answer_workspace(made, tmp_path / "w", [("budgets: [0.3]}",
+def test_more_systems_and_other_samples_add_to_what_is_there_and_other_sizes_do_not(base: Path, tmp_path: Path) -> None:
+    root = copy_answer_workspace(base, tmp_path / "w", [("budgets: [0.3]}",
                                                          "systems: [vanilla], corpus_scopes: [unified], questions: 2, "
                                                          "seeds: [1, 2]}")])
     answer(root)
@@ -141,13 +141,13 @@ def test_more_systems_and_other_samples_add_to_what_is_there_and_other_sizes_do_
     assert {r["k"] for r in table(root).to_pylist()} == {2}
 
 
-def test_a_system_that_does_not_exist_is_named(made: Path, tmp_path: Path) -> None:
-    root = copy_answer_workspace(made, tmp_path / "w", [("budgets: [0.3]", "systems: [canopie]")])
+def test_a_system_that_does_not_exist_is_named(base: Path, tmp_path: Path) -> None:
+    root = copy_answer_workspace(base, tmp_path / "w", [("budgets: [0.3]", "systems: [canopie]")])
     with pytest.raises(DataError, match="no system 'canopie'; there are"):
         answer(root)
 
 
-def test_over_a_server_every_call_is_counted(made: Path, tmp_path: Path) -> None:
+def test_over_a_server_every_call_is_counted(base: Path, tmp_path: Path) -> None:
     def script(request: Request) -> str:
         return (
             '{"sufficient": false, "missing": "more", "query": "rivers"}'
@@ -156,7 +156,7 @@ def test_over_a_server_every_call_is_counted(made: Path, tmp_path: Path) -> None
         )
 
     with ScriptedServer(script) as server:
-        root = copy_answer_workspace(made, tmp_path / "w", over(server, "[canopy, vanilla, no-retrieval]"))
+        root = copy_answer_workspace(base, tmp_path / "w", over(server, "[canopy, vanilla, no-retrieval]"))
         answer(root)
         listed, rows = json.loads(outputs(root)["systems.json"]), table(root).to_pylist()
         assert (
@@ -170,14 +170,14 @@ def test_over_a_server_every_call_is_counted(made: Path, tmp_path: Path) -> None
                    c in calls.items() if s == "canopy" and where == "unified")
         assert all(c == {"reader": 1} for (s, where, _), c in calls.items() if s in ("vanilla", "no-retrieval"))
         assert all("critic" not in c for (s, where, _), c in calls.items() if where == "gold")
-        asked = Counter(request_key(r) for r in server.requests)
+        counts = Counter(request_key(r) for r in server.requests)
         answer(root)
         # the same question is asked once, whoever asks
-        assert Counter(request_key(r) for r in server.requests) == asked and max(asked.values()) == 1
+        assert Counter(request_key(r) for r in server.requests) == counts and max(counts.values()) == 1
 
 
-def test_another_reader_leaves_what_is_answered_be(made: Path, tmp_path: Path) -> None:
-    root = copy_answer_workspace(made, tmp_path / "w", [("budgets: [0.3]}",
+def test_another_reader_leaves_what_is_answered_be(base: Path, tmp_path: Path) -> None:
+    root = copy_answer_workspace(base, tmp_path / "w", [("budgets: [0.3]}",
                                                          "systems: [vanilla, canopy], corpus_scopes: [unified]}")])
     answer(root)
     (first,), lines = journals(root), journals(root)[0].read_bytes()
@@ -198,17 +198,17 @@ def test_another_reader_leaves_what_is_answered_be(made: Path, tmp_path: Path) -
         )
         assert Counter(r["reader"] for r in table(root).to_pylist() if r["corpus_scope"]
                        == "unified") == {"extractive": 12, "tiny": 12}
-        asked = len(server.requests)
+        calls = len(server.requests)
         # it answers otherwise: its answers are made anew, and no others
         change("model: tiny", "model: tiny, temperature: 0.5")
         assert (
             journals(root) == [first]
             and first.read_bytes().count(b"\n") == 3 * len(lines.splitlines())
-            and len(server.requests) == 2 * asked
+            and len(server.requests) == 2 * calls
         )
 
 
-def test_the_critic_reads_no_more_than_the_reader_may(made: Path, tmp_path: Path) -> None:
+def test_the_critic_reads_no_more_than_the_reader_may(base: Path, tmp_path: Path) -> None:
     def script(request: Request) -> str:
         return (
             '{"sufficient": false, "missing": "more", "query": "rivers"}'
@@ -217,7 +217,7 @@ def test_the_critic_reads_no_more_than_the_reader_may(made: Path, tmp_path: Path
         )
 
     with ScriptedServer(script) as server:
-        root = copy_answer_workspace(made, tmp_path / "w", [("answers: {k: 3, budgets: [0.3]}",
+        root = copy_answer_workspace(base, tmp_path / "w", [("answers: {k: 3, budgets: [0.3]}",
                                                              f"language: {{base_url: '{server.url}', model: tiny}}\n"
                                                              "answers: {k: 6, systems: [canopy-no-projection], "
                                                              "corpus_scopes: [unified], evidence_tokens: 100}")])
@@ -227,7 +227,7 @@ def test_the_critic_reads_no_more_than_the_reader_may(made: Path, tmp_path: Path
                                                        for n in r["notes"])
 
 
-def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(made: Path, tmp_path: Path) -> None:
+def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(base: Path, tmp_path: Path) -> None:
     broken = threading.Event()
     broken.set()
 
@@ -235,7 +235,7 @@ def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(made: Path, tmp
         return "500" if broken.is_set() and "neon" in json.dumps(request) else ""
 
     with ScriptedServer(faults=faults) as server:
-        root = copy_answer_workspace(made, tmp_path / "w", over(server, "[vanilla, canopy]"))
+        root = copy_answer_workspace(base, tmp_path / "w", over(server, "[vanilla, canopy]"))
         with pytest.raises(ServerError,
                            match=r"answers@tiny: \S+ \(\w+\) stopped at question tiny/neon: .*500.*; \d+ finished "
                                  r"answers are kept"):
@@ -250,7 +250,7 @@ def test_a_failing_server_stops_the_run_and_the_next_one_goes_on(made: Path, tmp
                        == "unified") == {q.id: 2 for q in QUESTIONS}
 
 
-def test_requests_that_fail_for_long_are_asked_again_after_the_others(made: Path, tmp_path: Path) -> None:
+def test_requests_that_fail_for_long_are_asked_again_after_the_others(base: Path, tmp_path: Path) -> None:
     """All tries of every reader's request about one question fail: the run ends as one without faults, in one go."""
     def faults(request: Request, before: int) -> str:
         return (
@@ -264,7 +264,7 @@ def test_requests_that_fail_for_long_are_asked_again_after_the_others(made: Path
     results = []
     for fault in (lambda request, before: "", faults):
         with ScriptedServer(faults=fault) as server:
-            root = copy_answer_workspace(made, tmp_path / f"w{len(results)}",
+            root = copy_answer_workspace(base, tmp_path / f"w{len(results)}",
                                          over(server, "[vanilla, canopy, s2g-rag, flat-leaf-m2]"))
             answer(root)
             results.append(outputs(root))
@@ -273,11 +273,11 @@ def test_requests_that_fail_for_long_are_asked_again_after_the_others(made: Path
 
 
 @pytest.mark.slow
-def test_processes_answer_as_one_does(answered: Path, made: Path, tmp_path: Path,
+def test_processes_answer_as_one_does(answered: Path, base: Path, tmp_path: Path,
                                       monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("canopy.answers.answering.MIN_ANSWERS_FOR_PROCESSES", 1)
     monkeypatch.setattr("canopy.answers.answering.usable_cores", lambda: 2)
-    root = copy_answer_workspace(made, tmp_path / "w")
+    root = copy_answer_workspace(base, tmp_path / "w")
     answer(root)
     assert outputs(root) == outputs(answered)
 
@@ -291,11 +291,11 @@ answer(Path(sys.argv[1]))
 
 
 @pytest.mark.slow
-def test_killed_in_its_middle_and_started_again(made: Path, tmp_path: Path) -> None:
+def test_killed_in_its_middle_and_started_again(base: Path, tmp_path: Path) -> None:
     """No call that was answered is made twice, no finished answer is made again, and the output is that of a run
     nobody interrupted."""
     with ScriptedServer(delay=0.05) as server:
-        root = copy_answer_workspace(made, tmp_path / "w", over(server, "[canopy, canopy-lookahead, vanilla, ircot]"))
+        root = copy_answer_workspace(base, tmp_path / "w", over(server, "[canopy, canopy-lookahead, vanilla, ircot]"))
         command: dict[str, Any] = {"args": [sys.executable, "-c", RUN, str(root)], "cwd": ROOT,
                                    "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
         first = subprocess.Popen(**command)
@@ -314,7 +314,7 @@ def test_killed_in_its_middle_and_started_again(made: Path, tmp_path: Path) -> N
         assert len(keys) == len(set(keys)) == 6 * (3 * 2 + 1)
         repeated = [k for k in answered if server.answered[k] > 1]
         assert len(repeated) <= 4  # answered into the dead process's hands: at most what was in flight
-        undisturbed = copy_answer_workspace(made, tmp_path / "u",
+        undisturbed = copy_answer_workspace(base, tmp_path / "u",
                                             over(server, "[canopy, canopy-lookahead, vanilla, ircot]"))
         answer(undisturbed)
         assert outputs(undisturbed) == outputs(root)

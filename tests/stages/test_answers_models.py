@@ -30,7 +30,7 @@ BASELINES = ["recomp-extractive", "recomp-abstractive", *(["longllmlingua"] if i
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workspace with the models' folders, nothing answered."""
     root = make_answer_workspace(tmp_path_factory.mktemp("answers") / "w")
     for name, build in {"bert": build_bert, "t5": build_t5, "causal": build_causal}.items():
@@ -46,17 +46,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recomp, "SUMMARY_TOKENS", 12)
 
 
-def workspace(made: Path, target: Path, systems: list[str], **models: str) -> Path:
+def workspace(base: Path, target: Path, systems: list[str], **models: str) -> Path:
     """A copy that runs some systems over the unified corpus."""
-    told = {"recomp_extractive": "models/bert", "recomp_abstractive": "models/t5",
+    folders = {"recomp_extractive": "models/bert", "recomp_abstractive": "models/t5",
             "longllmlingua": "models/causal"} | models
-    given = ", ".join(f"{k}: {v}" for k, v in told.items())
-    return copy_answer_workspace(made, target,
+    entries = ", ".join(f"{k}: {v}" for k, v in folders.items())
+    return copy_answer_workspace(base, target,
                                  [(ASKED, "answers: {k: 3, budgets: [0.3], corpus_scopes: [unified], systems: "
-                                          f"[{', '.join(systems)}], models: {{{given}}}}}")])
+                                          f"[{', '.join(systems)}], models: {{{entries}}}}}")])
 
 
-def test_a_text_in_the_evidences_place_has_no_fragments_and_no_outcomes(made: Path, tmp_path: Path,
+def test_a_text_in_the_evidences_place_has_no_fragments_and_no_outcomes(base: Path, tmp_path: Path,
                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor where nothing was written.
 
@@ -64,11 +64,11 @@ def test_a_text_in_the_evidences_place_has_no_fragments_and_no_outcomes(made: Pa
     """
     summaries = iter(["A summary of it.", ""] * 3)
     monkeypatch.setattr(recomp.Summariser, "summarise", lambda self, question, documents: (next(summaries), False))
-    root = workspace(made, tmp_path / "w", ["vanilla", *BASELINES])
+    root = workspace(base, tmp_path / "w", ["vanilla", *BASELINES])
     answer(root)
     rows = [r for r in table(root).to_pylist() if not r["variant"]]
     of = {s: [r for r in rows if r["system"] == s] for s in ("vanilla", *BASELINES)}
-    assert all(len(found) == 6 for found in of.values())
+    assert all(len(group) == 6 for group in of.values())
     for system in BASELINES[1:]:
         assert all(r["gold_recall"] is None and r["outcomes"] == [] and r["items_refinable"] == r["items_pruned"] == 0
                    for r in of[system])
@@ -81,8 +81,8 @@ def test_a_text_in_the_evidences_place_has_no_fragments_and_no_outcomes(made: Pa
     assert sizes == {"", "N=2", "N=5", "N=10", "N=20"}
 
 
-def test_a_model_that_is_not_there_is_a_row_that_says_what_to_download(made: Path, tmp_path: Path) -> None:
-    root = workspace(made, tmp_path / "w", ["no-retrieval", "recomp-extractive"], recomp_extractive="models/none")
+def test_a_model_that_is_not_there_is_a_row_that_says_what_to_download(base: Path, tmp_path: Path) -> None:
+    root = workspace(base, tmp_path / "w", ["no-retrieval", "recomp-extractive"], recomp_extractive="models/none")
     answer(root)
     (row,) = [s for s in json.loads(outputs(root)["systems.json"])["systems"] if s["name"] == "recomp-extractive"]
     assert (
@@ -93,15 +93,15 @@ def test_a_model_that_is_not_there_is_a_row_that_says_what_to_download(made: Pat
     assert {r["system"] for r in table(root).to_pylist()} == {"no-retrieval"}
 
 
-def test_a_folder_of_another_model_stops_with_a_line_and_keeps_what_was_answered(made: Path, tmp_path: Path) -> None:
-    root = workspace(made, tmp_path / "w", ["no-retrieval", "recomp-extractive"], recomp_extractive="models/t5")
+def test_a_folder_of_another_model_stops_with_a_line_and_keeps_what_was_answered(base: Path, tmp_path: Path) -> None:
+    root = workspace(base, tmp_path / "w", ["no-retrieval", "recomp-extractive"], recomp_extractive="models/t5")
     with pytest.raises(DataError, match=r"recomp-extractive \(unified\) stopped at question "
                                         r".*answers.models.recomp_extractive: .*6 finished answers are kept"):
         answer(root)
 
 
-def test_the_fingerprint_follows_what_is_in_the_models_folders(made: Path, tmp_path: Path) -> None:
-    root = workspace(made, tmp_path / "w", ["recomp-extractive"])
+def test_the_fingerprint_follows_what_is_in_the_models_folders(base: Path, tmp_path: Path) -> None:
+    root = workspace(base, tmp_path / "w", ["recomp-extractive"])
 
     def mark() -> str:
         code = code_deps(CODE_ROOT, "answers")
@@ -109,10 +109,10 @@ def test_the_fingerprint_follows_what_is_in_the_models_folders(made: Path, tmp_p
 
     seen = [mark()]
     config = root / "models" / "bert" / "config.json"
-    told = config.read_text()
-    config.write_text(told.replace('"vocab_size"', '"vocab_size" '))
+    content = config.read_text()
+    config.write_text(content.replace('"vocab_size"', '"vocab_size" '))
     seen.append(mark())
-    config.write_text(told)
+    config.write_text(content)
     assert mark() == seen[0]
     (root / "models" / "t5" / "more.json").write_text("{}")
     seen.append(mark())
@@ -134,10 +134,10 @@ def test_large_files_are_told_apart_without_being_read(tmp_path: Path, monkeypat
     )
 
 
-def test_baselines_models_are_loaded_in_one_process(made: Path, tmp_path: Path,
+def test_baselines_models_are_loaded_in_one_process(base: Path, tmp_path: Path,
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     """In every process they would fill the memory."""
-    root, sent = workspace(made, tmp_path / "w", ["vanilla", "recomp-extractive"]), list[str]()
+    root, sent = workspace(base, tmp_path / "w", ["vanilla", "recomp-extractive"]), list[str]()
 
     def here(run: Any, paths: Paths, tasks: list[tuple[int, str]], take: Any, workers: int) -> None:
         for n, q in tasks:

@@ -38,7 +38,7 @@ LAUNCH = next(i for i in ITEMS if i.id == "tiny/launch")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workspace with a picture and a film of 150 s whose frames, two a second, show their numbers."""
     root = make_answer_workspace(tmp_path_factory.mktemp("pictures") / "w")
     Image.new("RGB", (1600, 900), "red").save(root / "raw" / "diagram.png")
@@ -57,9 +57,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def served(made: Path, root: Path, server: ScriptedServer, language: str = "sees_media: true",
+def served(base: Path, root: Path, server: ScriptedServer, language: str = "sees_media: true",
            answers: str = "") -> list[dict[str, Any]]:
-    copy_answer_workspace(made, root, [(
+    copy_answer_workspace(base, root, [(
         "answers: {k: 3, budgets: [0.3]}", f'language: {{base_url: "{server.url}", model: tiny, {language}}}\n'
         "answers: {k: 3, systems: [canopy, canopy-frame-density, aks, vanilla, no-retrieval, gold-span], "
         f"corpus_scopes: [unified, gold]{answers}}}")])
@@ -73,7 +73,7 @@ def film_frames(request: Request) -> list[int]:
             or p.getpixel((0, 0))[1] > 200]
 
 
-def test_kept_regions_are_shown_in_pictures_and_letters_come_back(made: Path, tmp_path: Path) -> None:
+def test_kept_regions_are_shown_in_pictures_and_letters_come_back(base: Path, tmp_path: Path) -> None:
     def script(request: Request) -> str:
         return (
             "The answer is (A), the crew."
@@ -84,20 +84,20 @@ def test_kept_regions_are_shown_in_pictures_and_letters_come_back(made: Path, tm
         )
 
     with ScriptedServer(script) as server:
-        rows = {(r["system"], r["corpus_scope"], r["question_id"]): r for r in served(made, tmp_path / "w", server)}
+        rows = {(r["system"], r["corpus_scope"], r["question_id"]): r for r in served(base, tmp_path / "w", server)}
         read = {prompt_of(r): r for r in server.requests}
-        shown = [r for r in server.requests if prompt_of(r) == "reader_option"]
+        requests = [r for r in server.requests if prompt_of(r) == "reader_option"]
     assert set(read) >= {"reader_option", "closed_option", "critic"}
     assert {(r["prediction"], r["accuracy"], r["parse_failed"]) for r in rows.values() if r["question_id"]
             == "tiny/pad"} == {("A", 1.0, 0.0)}
     assert {(r["prediction"], r["accuracy"]) for r in rows.values() if r["question_id"] == "tiny/rain"} == {("C", 1.0)}
     assert not pictures_of(read["closed_option"]) and any(pictures_of(r) for r in server.requests if prompt_of(r)
                                                           == "critic")
-    assert all(f"({letter}) {said}" in words_of(r) for r in shown for letter, said in OPTIONS)
+    assert all(f"({letter}) {option}" in words_of(r) for r in requests for letter, option in OPTIONS)
     # Gold Span of the launch: one segment of 30 s, so the frames that the clock gives it, two pictures a second.
     first = [2 * t for t in frame_times(0.0, 30.0)]
     assert any([abs(a - b) <= 1 for a, b in zip(film_frames(r), first, strict=False)] == [True] * len(first)
-               == [True] * len(film_frames(r)) for r in shown)
+               == [True] * len(film_frames(r)) for r in requests)
     span = rows["gold-span", "gold", "tiny/pad"]
     assert span["tokens"] > FRAME_TOKENS * len(first) and rows["gold-span", "gold",
                                                                "tiny/rain"]["tokens"] > FRAME_TOKENS
@@ -105,20 +105,20 @@ def test_kept_regions_are_shown_in_pictures_and_letters_come_back(made: Path, tm
                                                                                  "tiny/pad"]["tokens"] == 0
 
 
-def test_the_critic_is_shown_no_more_than_the_readers_caps_allow(made: Path, tmp_path: Path) -> None:
+def test_the_critic_is_shown_no_more_than_the_readers_caps_allow(base: Path, tmp_path: Path) -> None:
     """`answers.video_evidence_tokens` bounds both, as a server with a short context needs it."""
     with ScriptedServer() as server:
-        served(made, tmp_path / "w", server, answers=", video_evidence_tokens: 1000, evidence_tokens: 400")
-        asked = [r for r in server.requests if prompt_of(r) in ("critic", "reader_option")]
+        served(base, tmp_path / "w", server, answers=", video_evidence_tokens: 1000, evidence_tokens: 400")
+        requests = [r for r in server.requests if prompt_of(r) in ("critic", "reader_option")]
         assert {prompt_of(r)
-                for r in asked} == {"critic", "reader_option"} and all(FRAME_TOKENS * len(pictures_of(r)) <= 1000
-                                                                       for r in asked)
+                for r in requests} == {"critic", "reader_option"} and all(FRAME_TOKENS * len(pictures_of(r)) <= 1000
+                                                                       for r in requests)
     notes = {n["note"] for r in table(tmp_path / "w").to_pylist() for n in r["notes"]}
     assert "regions the critic had no room for" in notes
 
 
-def test_a_reader_without_eyes_gets_words_alone(made: Path, tmp_path: Path) -> None:
+def test_a_reader_without_eyes_gets_words_alone(base: Path, tmp_path: Path) -> None:
     with ScriptedServer() as server:
-        served(made, tmp_path / "w", server, language="sees_media: false")
+        served(base, tmp_path / "w", server, language="sees_media: false")
         assert server.count("reader_option") and not any(pictures_of(r) for r in server.requests)
     assert "images and frames shown" not in json.loads(outputs(tmp_path / "w")["systems.json"])["readers"][0]["label"]

@@ -41,7 +41,7 @@ FAULTS = ("429", "429 now", "500", "503", "close", "reset", "cut", "cut chunks",
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Everything but answers."""
     return make_answer_workspace(tmp_path_factory.mktemp("served") / "w")
 
@@ -84,22 +84,22 @@ def run(root: Path, **environment: str) -> subprocess.CompletedProcess[str]:
                           env={**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment})
 
 
-def serve(made: Path, root: Path, server: ScriptedServer, *more: str) -> subprocess.CompletedProcess[str]:
+def serve(base: Path, root: Path, server: ScriptedServer, *more: str) -> subprocess.CompletedProcess[str]:
     """A fresh copy, with the graph that the command looks at, answered."""
-    make_workspace(copy_answer_workspace(made, root), {BENCHMARK: {"adapter": "native", "path": "raw"}})
+    make_workspace(copy_answer_workspace(base, root), {BENCHMARK: {"adapter": "native", "path": "raw"}})
     set_params(root, [f"language.base_url={server.url}", "language.model=tiny", "language.timeout_seconds=4",
                       "language.tries=12", "answers.corpus_scopes=[unified, gold]", *more])
-    done = run(root, CANOPY_LLM_API_KEY=KEY)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done
+    process = run(root, CANOPY_LLM_API_KEY=KEY)
+    assert process.returncode == 0, process.stderr[-2000:]
+    return process
 
 
 @pytest.fixture(scope="module")
-def sound(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sound(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Answered over a server without faults, which is asked nothing twice."""
     root = tmp_path_factory.mktemp("sound") / "w"
     with ScriptedServer(various) as server:
-        serve(made, root, server)
+        serve(base, root, server)
         assert set(server.asked.values()) == {1} and 1 < server.most_at_once <= 32
         assert {h["Authorization"] for h in server.headers} == {f"Bearer {KEY}"}
     return root
@@ -146,26 +146,26 @@ def test_every_systems_calls_are_its_protocols(sound: Path) -> None:
     assert Counter((r["system"], r["corpus_scope"]) for r in rows if not r["variant"]) == {
         (n, where): len(QUESTIONS) for n, s in listed.items() for where in s["corpus_scopes"]
     }
-    asked = {s: {sum(c["count"] for c in r["calls"] if c["role"] != "reader") for r in rows if r["system"] == s
+    counts = {s: {sum(c["count"] for c in r["calls"] if c["role"] != "reader") for r in rows if r["system"] == s
                  and r["corpus_scope"] == "unified"} for s in all_systems()}
     # critics and the classifier; the questions differ
-    assert max(asked["canopy"]) == ROUNDS - 1 + 1 and len(asked["canopy"]) > 1
+    assert max(counts["canopy"]) == ROUNDS - 1 + 1 and len(counts["canopy"]) > 1
     assert (
-        1 < max(asked["ircot"]) <= MAX_STEPS
-        and len(asked["ircot"]) > 1
-        and len(asked["s2g-rag"]) > 1
-        and asked["vanilla"] == {0}
+        1 < max(counts["ircot"]) <= MAX_STEPS
+        and len(counts["ircot"]) > 1
+        and len(counts["s2g-rag"]) > 1
+        and counts["vanilla"] == {0}
     )
 
 
 def at_random(seed: int) -> Callable[[Request, int], str]:
     """Every third request fails once or twice, in ways drawn at random; a few first tries get no reply in time."""
     def fault(request: Request, before: int) -> str:
-        drawn = random.Random(f"{seed} {request_key(request)}")
-        if before < drawn.choice((0, 0, 1, 1, 2)) and drawn.random() < 0.5:
+        generator = random.Random(f"{seed} {request_key(request)}")
+        if before < generator.choice((0, 0, 1, 1, 2)) and generator.random() < 0.5:
             return (
                 "slow"
-                if before == 0 and drawn.random() < 0.04
+                if before == 0 and generator.random() < 0.04
                 else random.Random(f"{seed} {before} {request_key(request)}").choice(FAULTS)
             )
         return ""
@@ -173,16 +173,16 @@ def at_random(seed: int) -> Callable[[Request, int], str]:
 
 
 @pytest.mark.slow
-def test_no_fault_of_the_server_changes_a_row(sound: Path, made: Path, tmp_path: Path) -> None:
+def test_no_fault_of_the_server_changes_a_row(sound: Path, base: Path, tmp_path: Path) -> None:
     with ScriptedServer(various, faults=at_random(1), slow=8.0) as server:
-        serve(made, tmp_path / "w", server)
+        serve(base, tmp_path / "w", server)
         failed = [k for k, n in server.asked.items() if n > 1]
         assert len(failed) > 0.2 * len(server.asked) and set(server.answered) == set(server.asked)
     assert outputs(tmp_path / "w") == outputs(sound)
 
 
 @pytest.mark.slow
-def test_replies_that_are_no_json_are_repaired_once_and_change_no_answer(sound: Path, made: Path,
+def test_replies_that_are_no_json_are_repaired_once_and_change_no_answer(sound: Path, base: Path,
                                                                          tmp_path: Path) -> None:
     """The server knows no schemas, and half of the structured replies are cut or chatter at first.
 
@@ -192,14 +192,14 @@ def test_replies_that_are_no_json_are_repaired_once_and_change_no_answer(sound: 
                                                   "s2g_extract")}
 
     def careless(request: Request) -> str:
-        said = various(request)
+        reply = various(request)
         if request["messages"][0]["content"] not in structured or len(request["messages"]) > 2 or draw(request) % 2:
-            return said
-        return ("Let me think about it.", said[:-4], '{"verdict": "yes"}')[draw(request) // 2 % 3]
+            return reply
+        return ("Let me think about it.", reply[:-4], '{"verdict": "yes"}')[draw(request) // 2 % 3]
 
     with ScriptedServer(careless, knows_schemas=False) as server:
-        done = serve(made, tmp_path / "w", server)
-        assert 0 < server.refused < server.count() / 2 and "fallback stood in" not in done.stdout
+        process = serve(base, tmp_path / "w", server)
+        assert 0 < server.refused < server.count() / 2 and "fallback stood in" not in process.stdout
     plain = [{k: v for k, v in r.items() if k != "calls"} for r in table(sound).to_pylist()]
     rows = table(tmp_path / "w").to_pylist()
     assert [{k: v for k, v in r.items() if k != "calls"} for r in rows] == plain
@@ -211,7 +211,7 @@ def test_replies_that_are_no_json_are_repaired_once_and_change_no_answer(sound: 
 
 
 @pytest.mark.slow
-def test_what_cannot_be_repaired_falls_back_and_is_told(made: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_repaired_falls_back_and_is_told(base: Path, tmp_path: Path) -> None:
     def hopeless(request: Request) -> str:
         return (
             "I would rather not say."
@@ -221,7 +221,7 @@ def test_what_cannot_be_repaired_falls_back_and_is_told(made: Path, tmp_path: Pa
         )
 
     with ScriptedServer(hopeless) as server:
-        done = serve(made, tmp_path / "w", server, "answers.systems=[canopy, vanilla]",
+        process = serve(base, tmp_path / "w", server, "answers.systems=[canopy, vanilla]",
                      "answers.corpus_scopes=[unified]")
     rows = [r for r in table(tmp_path / "w").to_pylist() if r["system"] == "canopy"]
     assert len(rows) == len(QUESTIONS) and all(r["rounds"] == 1 and r["prediction"] for r in rows)
@@ -229,7 +229,7 @@ def test_what_cannot_be_repaired_falls_back_and_is_told(made: Path, tmp_path: Pa
     assert all(f["critic"] == (1, 0) and f["critic_repair"] == (1, 1) for f in fallbacks)
     calls = sum(c["count"] for r in table(tmp_path / "w").to_pylist() for c in r["calls"])
     note = f"{len(rows)} of {calls} replies could not be used, and a fallback stood in."
-    assert note in done.stdout and note in json.loads(outputs(tmp_path / "w")["summary.json"])["notes"]
+    assert note in process.stdout and note in json.loads(outputs(tmp_path / "w")["summary.json"])["notes"]
 
 
 @pytest.mark.slow

@@ -41,9 +41,9 @@ def test_example_files_are_sound() -> None:
 
 def test_aggregate_from_lookup(roles: Roles) -> None:
     trace = Trace()
-    told = [roles.classifier.is_aggregate(q, trace) for q in AGGREGATE + LOOKUP]
-    assert sum(told[:6]) >= 5 and sum(told[6:]) <= 1 and trace.calls == [] and trace.notes == {}
-    assert told == [roles.classifier.is_aggregate(q, Trace()) for q in AGGREGATE + LOOKUP]
+    verdicts = [roles.classifier.is_aggregate(q, trace) for q in AGGREGATE + LOOKUP]
+    assert sum(verdicts[:6]) >= 5 and sum(verdicts[6:]) <= 1 and trace.calls == [] and trace.notes == {}
+    assert verdicts == [roles.classifier.is_aggregate(q, Trace()) for q in AGGREGATE + LOOKUP]
 
 
 @pytest.mark.parametrize("modality", list(ROUTES))
@@ -69,10 +69,10 @@ def test_routes_stay_among_what_there_is(roles: Roles) -> None:
 
 def test_a_question_like_no_example_goes_everywhere_and_is_counted() -> None:
     classes = {e: n for n, label in enumerate(MODALITIES) for e in load_examples("modalities")[label]}
-    given = {"between": np.full(4, 0.25), "image or table": np.array([0.0, 0.5, 0.5, 0.0])}
+    values = {"between": np.full(4, 0.25), "image or table": np.array([0.0, 0.5, 0.5, 0.0])}
 
     def encode(texts: list[str]) -> np.ndarray:
-        return np.array([given[t] if t in given else np.eye(4)[classes[t]] for t in texts], dtype=np.float32)
+        return np.array([values[t] if t in values else np.eye(4)[classes[t]] for t in texts], dtype=np.float32)
 
     trace, router = Trace(), CentroidRouter(Likeness(encode))  # type: ignore[arg-type]
     everywhere = ("image", "table", "text", "video")

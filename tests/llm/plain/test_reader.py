@@ -23,8 +23,8 @@ GASES = RegionView("tiny/elements", "table", "Noble gases", 0, 3,
               "point in kelvin is 87.3")
 
 
-def read(roles: Roles, words: str, *shown: RegionView, trace: Trace | None = None, **details: str) -> str:
-    return roles.reader.read(Question("q", "b", words, details=tuple(details.items())), shown, trace
+def read(roles: Roles, words: str, *evidence: RegionView, trace: Trace | None = None, **details: str) -> str:
+    return roles.reader.read(Question("q", "b", words, details=tuple(details.items())), evidence, trace
                              if trace is not None else Trace()).text
 
 
@@ -75,10 +75,11 @@ def test_without_evidence_there_is_no_answer(roles: Roles) -> None:
 
 
 def test_lists_only_where_the_benchmark_has_them_and_the_question_asks(roles: Roles) -> None:
-    asked = "Which elements are noble gases with a symbol?"
-    assert read(roles, asked, GASES, answer_type="span").count("; ") >= 1 and "; " not in read(roles, asked, GASES)
+    question = "Which elements are noble gases with a symbol?"
+    assert read(roles, question, GASES, answer_type="span").count("; ") >= 1 and "; " not in read(roles, question,
+                                                                                                  GASES)
     # what it says is never looked at
-    assert read(roles, asked, GASES, answer_type="multi-span") == read(roles, asked, GASES, answer_type="span")
+    assert read(roles, question, GASES, answer_type="multi-span") == read(roles, question, GASES, answer_type="span")
     assert "; " not in read(roles, "What is the symbol of argon?", GASES, answer_type="span")
 
 
@@ -87,10 +88,10 @@ def test_lists_only_where_the_benchmark_has_them_and_the_question_asks(roles: Ro
        modality=st.sampled_from(["text", "table", "video", "image"]))
 def test_an_answer_is_a_span_of_what_is_shown(words: str, text: str, title: str, modality: str) -> None:
     roles = _hashed()
-    shown = [RegionView("a", modality, title, 0, 1, text), RegionView("b", "text", "Rome", 0, 1,
+    evidence = [RegionView("a", modality, title, 0, 1, text), RegionView("b", "text", "Rome", 0, 1,
                                                                       "Rome lies on the Tiber.")]
-    reply = roles.reader.read(Question("q", "b", words), shown, Trace())
-    assert reply == roles.reader.read(Question("q", "b", words), shown, Trace())
+    reply = roles.reader.read(Question("q", "b", words), evidence, Trace())
+    assert reply == roles.reader.read(Question("q", "b", words), evidence, Trace())
     everything = " ".join(f"{text} {title} Rome Rome lies on the Tiber. {words}".split())
     assert reply.text in ("", "yes", "no") or " ".join(reply.text.split()) in everything
 
@@ -120,12 +121,12 @@ def test_tokens_are_the_encoders_word_pieces(roles: Roles, encoder: MiniLMEncode
 
 
 def test_the_same_whatever_was_asked_before_and_by_how_many(encoder: MiniLMEncoder) -> None:
-    asked = ["When was the Aswan High Dam finished?", "Where was Marie Curie born?", "Which moons does Mars have?",
+    questions = ["When was the Aswan High Dam finished?", "Where was Marie Curie born?", "Which moons does Mars have?",
              "How long is the Nile?"] * 3
-    alone = [read(plain_roles(encoder), w, NILE, CURIE, MARS) for w in asked[:4]]
+    alone = [read(plain_roles(encoder), w, NILE, CURIE, MARS) for w in questions[:4]]
     shared = plain_roles(encoder)
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda w: read(shared, w, NILE, CURIE, MARS), asked))
+        together = list(pool.map(lambda w: read(shared, w, NILE, CURIE, MARS), questions))
     assert together == alone * 3
 
 

@@ -13,7 +13,7 @@ from canopy.llm.plain.words import OF, bare_title, content, names, question_enti
 from canopy.llm.roles import RegionView
 
 
-@pytest.mark.parametrize(("text", "found"), [
+@pytest.mark.parametrize(("text", "expected"), [
     ("The University of Oxford was founded in 1096.", ("University of Oxford", "1096")),
     ("J. R. R. Tolkien and C. S. Lewis taught there; Émile Zola didn't.",
      ("J. R. R. Tolkien and C. S. Lewis", "Émile Zola")),
@@ -22,8 +22,8 @@ from canopy.llm.roles import RegionView
     ("who sang the song in 1999", ("1999",)),
     ("nothing here at all", ()), ("", ()), ("A B", ()), ("...", ()),
 ])
-def test_names(text: str, found: tuple[str, ...]) -> None:
-    assert names(text) == found
+def test_names(text: str, expected: tuple[str, ...]) -> None:
+    assert names(text) == expected
 
 
 def test_names_for_answers_are_cut_at_and() -> None:
@@ -110,7 +110,7 @@ def test_candidates_by_kind() -> None:
 
 
 def test_evidence_without_words_gives_its_title() -> None:
-    shown = [RegionView("a", "image", "A dam", 0, 1, ""), RegionView("b", "text", "", 0, 1, " "),
+    views = [RegionView("a", "image", "A dam", 0, 1, ""), RegionView("b", "text", "", 0, 1, " "),
              RegionView("c", "table", "T", 0, 2, "T\nx is 1\ny is 2")]
-    assert [(s.text, s.region) for s in cut_evidence(shown)] == [("A dam", 0), ("T", 2), ("x is 1", 2), ("y is 2", 2)]
-    assert [s.full for s in cut_evidence(shown)] == ["A dam", "T", "T. x is 1", "T. y is 2"]
+    assert [(s.text, s.region) for s in cut_evidence(views)] == [("A dam", 0), ("T", 2), ("x is 1", 2), ("y is 2", 2)]
+    assert [s.full for s in cut_evidence(views)] == ["A dam", "T", "T. x is 1", "T. y is 2"]
