@@ -45,7 +45,8 @@ def test_published_trace(trace):
 @given(st.lists(st.integers(1, 25), min_size=1, max_size=5), st.integers(2, 5), st.data())
 def test_agrees_with_the_recursive_rule(counts, branching, data):
     trees = [build_tree(n, branching) for n in counts]
-    scores = [np.array(data.draw(st.lists(st.integers(-3, 3), min_size=len(t), max_size=len(t))), dtype=np.float32) for t in trees]
+    scores = [np.array(data.draw(st.lists(st.integers(-3, 3), min_size=len(t), max_size=len(t))), dtype=np.float32)
+              for t in trees]
     forest, offsets = join_trees(trees)
     kept = refine(forest, np.concatenate(scores))
     for i, (tree, own) in enumerate(zip(trees, scores, strict=True)):
@@ -80,10 +81,12 @@ def inside(small, large):
     return any(a <= small[0] and small[1] <= b for a, b in large)
 
 
-@given(st.lists(st.integers(1, 25), min_size=1, max_size=5), st.integers(2, 5), st.sampled_from([0.0, 0.5, 1.0, 3.0]), st.data())
+@given(st.lists(st.integers(1, 25), min_size=1, max_size=5), st.integers(2, 5),
+       st.sampled_from([0.0, 0.5, 1.0, 3.0]), st.data())
 def test_looking_ahead_agrees_with_the_recursive_rule(counts, branching, margin, data):
     trees = [build_tree(n, branching) for n in counts]
-    scores = [np.array(data.draw(st.lists(st.integers(-3, 3), min_size=len(t), max_size=len(t))), dtype=np.float32) for t in trees]
+    scores = [np.array(data.draw(st.lists(st.integers(-3, 3), min_size=len(t), max_size=len(t))), dtype=np.float32)
+              for t in trees]
     forest, offsets = join_trees(trees)
     kept = refine(forest, np.concatenate(scores), rule="lookahead", margin=margin)
     for i, (tree, own) in enumerate(zip(trees, scores, strict=True)):
@@ -94,8 +97,9 @@ def test_looking_ahead_agrees_with_the_recursive_rule(counts, branching, margin,
 def test_looking_ahead_explores_what_the_paper_s_rule_explores_and_more(n, branching, one, other, seed):
     tree, scores = build_tree(n, branching), np.random.default_rng(seed).normal(size=len(build_tree(n, branching)))
     parent, zero = spans(tree, refine(tree, scores)), spans(tree, refine(tree, scores, rule="lookahead"))
-    small, large = (spans(tree, refine(tree, scores, rule="lookahead", margin=m)) for m in (min(one, other), max(one, other)))
-    # Without a margin every child that beats its parent still qualifies, so that below each region the paper's rule keeps something stays.
+    small, large = (spans(tree, refine(tree, scores, rule="lookahead", margin=m)) for m in sorted((one, other)))
+    # Without a margin every child that beats its parent still qualifies: below each region that the paper's rule keeps
+    # something stays.
     assert all(any(inside(z, [p]) for z in zero) for p in parent)
     # A larger margin explores less: each of its regions is one of a smaller margin's or holds some of them.
     assert all(any(inside(s, [x]) for s in small) for x in large)

@@ -27,8 +27,9 @@ print(evidence.text)
 def run(*command: str | Path, cwd: Path) -> str:
     """Run a command without the checkout on its path; its output."""
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
-    process = subprocess.run([str(c) for c in command], cwd=cwd, env={**environment, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
-                             capture_output=True, text=True, timeout=600, check=False)
+    environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+    process = subprocess.run([str(c) for c in command], cwd=cwd, env=environment, capture_output=True, text=True,
+                             timeout=600, check=False)
     assert process.returncode == 0, process.stdout + process.stderr
     return process.stdout
 
@@ -53,8 +54,10 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment") / "venv"
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     interpreter = folder / "bin" / "python"
-    packages = Path(run(interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip())
-    run(sys.executable, "-m", "pip", "--python", interpreter, "install", "-q", "--no-deps", "--no-index", wheel, cwd=folder)
+    place = run(interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder)
+    packages = Path(place.strip())
+    install = ("install", "-q", "--no-deps", "--no-index", wheel)
+    run(sys.executable, "-m", "pip", "--python", interpreter, *install, cwd=folder)
     # Links, not a .pth to this environment: its own .pth files would bring the checkout along.
     for folder_of_packages in site.getsitepackages():
         for entry in Path(folder_of_packages).iterdir():
@@ -64,16 +67,20 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return interpreter
 
 
+def tracked(folder: str) -> set[str]:
+    """The files of a folder that git tracks."""
+    listing = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name for name in listing.stdout.splitlines() if (ROOT / name).is_file()}
+
+
 def test_the_wheel_holds_the_library_and_its_data_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {n.split("/")[0] for n in names if ".dist-info/" not in n} == {"canopy"}
     files = {n.removeprefix("canopy/") for n in names}
     assert {"py.typed", "cli.py", "compression/compressor.py", "gold/examples.html", "starter/CREDITS.md"} <= files
-    for folder in ("canopy/report/templates", "canopy/llm/prompts", "canopy/llm/plain/examples", "canopy/starter/source"):
-        listing = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-        assert listing and set(listing) <= set(names), folder
-    tracked = subprocess.run(["git", "ls-files", "canopy"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    assert sorted(set(tracked) - set(names)) == []
+    for folder in ("report/templates", "llm/prompts", "llm/plain/examples", "starter/source"):
+        assert tracked(f"canopy/{folder}") <= set(names) and tracked(f"canopy/{folder}"), folder
+    assert sorted(tracked("canopy") - set(names)) == []
 
 
 def test_the_wheel_asks_for_no_package_of_the_pipeline(wheel: Path) -> None:
@@ -85,9 +92,10 @@ def test_the_wheel_asks_for_no_package_of_the_pipeline(wheel: Path) -> None:
 
 
 def test_installed_it_is_not_the_checkout(python: Path, tmp_path: Path) -> None:
-    places = run(python, "-c", "import canopy, importlib.util as u; print(canopy.__file__); "
-                 "print([n for n in ('assets', 'serving', 'orchestration', 'tests') if u.find_spec(n)])", cwd=tmp_path).splitlines()
-    assert Path(places[0]).is_relative_to(python.parents[1]) and places[1] == "[]"
+    code = ("import canopy, importlib.util as u; print(canopy.__file__); "
+            "print([n for n in ('assets', 'serving', 'orchestration', 'tests') if u.find_spec(n)])")
+    place, rooms = run(python, "-c", code, cwd=tmp_path).splitlines()
+    assert Path(place).is_relative_to(python.parents[1]) and rooms == "[]"
 
 
 def test_installed_it_compresses_a_text_file(python: Path, tmp_path: Path) -> None:
