@@ -30,8 +30,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def bundle(workspace: Path) -> Path:
-    return export_bundle(workspace, load_config(workspace / "params.yaml"), workspace / ".canopy" / "serving", name="canopy-node-encoder",
-                         version="7", pinned=read_parts(workspace))
+    return export_bundle(workspace, load_config(workspace / "params.yaml"), workspace / ".canopy" / "serving",
+                         name="canopy-node-encoder", version="7", pinned=read_parts(workspace))
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Server:
     def status(self, path: str) -> int:
         """Status code of a GET; 0 where nothing answers."""
         try:
-            direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the loopback is never behind the user's proxy
+            # The loopback is never behind the user's proxy.
+            direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
             with direct.open(self.url + path, timeout=20) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as e:
@@ -70,7 +71,8 @@ def serve(workspace: Path) -> Iterator[Callable[..., Server]]:
         with open(log, "wb") as out:
             command = serve_command("127.0.0.1", port)
             if bento:
-                command, env["PYTHONPATH"] = [*command[:4], bento, *command[5:-2]], ""  # from the store, without the checkout's code
+                # From the store, without the checkout's code.
+                command, env["PYTHONPATH"] = [*command[:4], bento, *command[5:-2]], ""
             process = subprocess.Popen(command, env=env, stdout=out, stderr=out, cwd=workspace)
         started.append(process)
         server = Server(f"http://127.0.0.1:{port}", process, log)

@@ -1,4 +1,4 @@
-"""Known and raw items must get the same evidence, a bad job must not hurt its neighbours, and a wrong part must be refused."""
+"""Known and raw items get the same evidence, a bad job does not hurt its neighbours, and a wrong part is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def test_known_item_by_id_and_sent_in_get_the_same_evidence(compressor: ServedCo
         assert not by_id.error and not sent.error
         # The store encodes items together, a request one by one: the same regions, scores equal to half precision.
         a, b = ([(r.fragments, r.span, r.depth, r.tokens, r.text) for r in o.items[0].regions] for o in (by_id, sent))
-        assert a == b and [r.score for r in by_id.items[0].regions] == pytest.approx([r.score for r in sent.items[0].regions], abs=1e-4)
+        assert a == b
+        stored, encoded = ([r.score for r in o.items[0].regions] for o in (by_id, sent))
+        assert stored == pytest.approx(encoded, abs=1e-4)
         assert (by_id.encoded, by_id.cached) == (0, 1)
 
 
@@ -82,13 +84,17 @@ def test_another_branching_encodes_anew_then_remembers(compressor: ServedCompres
 
 def test_the_rule_is_each_job_s_own(compressor: ServedCompressor) -> None:
     ids = tuple(i.id for i in tiny_model.ITEMS)
-    jobs = [CompressJob(ASK, ids), CompressJob(ASK, ids, rule="lookahead"), CompressJob(ASK, ids, rule="lookahead", margin=2.0), CompressJob(ASK, ids)]
+    jobs = [CompressJob(ASK, ids), CompressJob(ASK, ids, rule="lookahead"),
+            CompressJob(ASK, ids, rule="lookahead", margin=2.0), CompressJob(ASK, ids)]
     parent, ahead, whole, again = compressor.run(jobs)
-    assert parent.items == again.items and [compressor.run([j])[0].items for j in jobs] == [parent.items, ahead.items, whole.items, again.items]
-    assert all([r.depth for r in e.regions] == [0] and e.tokens_after == e.tokens_before for e in whole.items)  # nothing beats an item by 2
+    assert parent.items == again.items
+    assert [compressor.run([j])[0].items for j in jobs] == [parent.items, ahead.items, whole.items, again.items]
+    # Nothing beats an item by 2.
+    assert all([r.depth for r in e.regions] == [0] and e.tokens_after == e.tokens_before for e in whole.items)
     # Below every region of the paper's rule looking ahead keeps something, and here it goes deeper somewhere.
     spans = [[[r.fragments for r in e.regions] for e in outcome.items] for outcome in (parent, ahead)]
-    assert all(any(a <= lo and hi <= b for lo, hi in deep) for flat, deep in zip(*spans, strict=True) for a, b in flat) and spans[0] != spans[1]
+    assert all(any(a <= lo and hi <= b for lo, hi in deep) for flat, deep in zip(*spans, strict=True) for a, b in flat)
+    assert spans[0] != spans[1]
     assert decode_job(encode_job(jobs[2])) == jobs[2]
 
 
@@ -99,8 +105,10 @@ def test_answers_do_not_depend_on_the_batch(compressor: ServedCompressor) -> Non
     assert [a.items for a in alone] == [t.items for t in together]
 
 
-def test_a_failing_job_leaves_its_neighbours_alone(compressor: ServedCompressor, monkeypatch: pytest.MonkeyPatch) -> None:
-    good, bad = CompressJob(ASK, ("tiny/nile",)), CompressJob(ASK, items=(dataclasses.replace(tiny_model.ITEMS[1], text="boom. Other."),))
+def test_a_failing_job_leaves_its_neighbours_alone(compressor: ServedCompressor,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = dataclasses.replace(tiny_model.ITEMS[1], text="boom. Other.")
+    good, bad = CompressJob(ASK, ("tiny/nile",)), CompressJob(ASK, items=(failing,))
     encode = compressor.compressor.model.encoder.encode_nodes
 
     def fail(requests):  # type: ignore[no-untyped-def]
@@ -110,10 +118,12 @@ def test_a_failing_job_leaves_its_neighbours_alone(compressor: ServedCompressor,
 
     monkeypatch.setattr(compressor.compressor.model.encoder, "encode_nodes", fail)
     first, failed, last = compressor.run([good, bad, good])
-    assert failed.error == "RuntimeError: out of memory" and first.items == last.items and not first.error and first.items
+    assert failed.error == "RuntimeError: out of memory" and first.items == last.items and not first.error
+    assert first.items
 
 
-def test_too_much_to_encode_is_refused_by_its_size(compressor: ServedCompressor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_to_encode_is_refused_by_its_size(compressor: ServedCompressor,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     good, text = CompressJob(ASK, ("tiny/nile",)), Item("a", "", "text", text="Word. " * 25_000)
     # 60,000 characters as sent, but every row reads the title and the column's name again.
     table = Item("b", "", "table", "T" * 200, header=("H" * 200,), rows=(("cell",),) * 2_000)
@@ -121,7 +131,8 @@ def test_too_much_to_encode_is_refused_by_its_size(compressor: ServedCompressor,
     monkeypatch.setattr(compressor.compressor.model.encoder, "encode_nodes", None)
     outcomes = compressor.run([good, *refused])
     assert [o.status for o in outcomes] == [0, 413, 413] and outcomes[0].items and not outcomes[0].error
-    assert "450000 characters" in outcomes[1].error and "808000 characters" in outcomes[2].error and "at most 400000" in outcomes[2].error
+    assert "450000 characters" in outcomes[1].error and "808000 characters" in outcomes[2].error
+    assert "at most 400000" in outcomes[2].error
     monkeypatch.setattr("serving.compressor.MAX_ENCODED_CHARS", 300)
     stored, anew = compressor.run([CompressJob(ASK, k=9), CompressJob(ASK, k=9, branching=5)])
     assert stored.status == 0 and len(stored.items) == 9 and anew.status == 413 and "`branching`" in anew.error
@@ -134,7 +145,8 @@ def test_jobs_and_outcomes_cross_a_process_unchanged(compressor: ServedCompresso
     assert decode_outcome(encode_outcome(outcome)) == outcome
 
 
-@pytest.mark.parametrize("broken", ["digest", "query_digest", "store", "index", "adapter file", "manifest", "index folder", "corpus file"])
+@pytest.mark.parametrize("broken", [
+    "digest", "query_digest", "store", "index", "adapter file", "manifest", "index folder", "corpus file"])
 def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: Path, broken: str) -> None:
     copy = Path(shutil.copytree(bundle, tmp_path / "bundle"))
     manifest = Manifest.read(copy)
@@ -149,7 +161,8 @@ def test_parts_that_do_not_belong_together_are_refused(bundle: Path, tmp_path: P
         shutil.rmtree(copy / INDEX)
     else:
         dataclasses.replace(manifest, parts=dataclasses.replace(manifest.parts, **{broken: "0" * 64})).write(copy)
-    with pytest.raises(DataError if broken in ("manifest", "index folder", "corpus file") else EncoderMismatch, match=r"bundle"):
+    error = DataError if broken in ("manifest", "index folder", "corpus file") else EncoderMismatch
+    with pytest.raises(error, match=r"bundle"):
         ServedCompressor.open(copy)
 
 
@@ -162,10 +175,12 @@ def test_corpus_gives_back_every_item(bundle: Path) -> None:
 def test_a_folded_item_is_known_and_compressed_under_its_own_id(workspace: Path, bundle: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(bundle, tmp_path / "bundle"))
     write_items(tmp_path / "near.parquet", [Item("other/near", "other", "text", text="An old, silent pond.")])
-    pack_corpus(workspace / "data" / "corpus" / "items.parquet", copy / CORPUS, tmp_path / "near.parquet", {"other/nile": "tiny/nile"})
+    items = workspace / "data" / "corpus" / "items.parquet"
+    pack_corpus(items, copy / CORPUS, tmp_path / "near.parquet", {"other/nile": "tiny/nile"})
     dataclasses.replace(Manifest.read(copy), corpus_sha256=file_sha256(copy / CORPUS)).write(copy)
     compressor = ServedCompressor.open(copy)
-    assert compressor.corpus.unknown(["other/nile", "other/near", "other/x"]) == ["other/x"] and compressor.corpus["other/near"].text
+    assert compressor.corpus.unknown(["other/nile", "other/near", "other/x"]) == ["other/x"]
+    assert compressor.corpus["other/near"].text
     assert compressor.corpus["other/nile"] == dataclasses.replace(tiny_model.ITEMS[0], id="other/nile")
     folded, own = compressor.run([CompressJob(ASK, ("other/nile",)), CompressJob(ASK, ("tiny/nile",))])
     assert folded.items[0].id == "other/nile" and folded.items[0].regions == own.items[0].regions and folded.cached == 1
@@ -186,17 +201,22 @@ def test_cache_is_bounded_by_bytes() -> None:
     for key in "abc":
         cache.put(key, vectors)
         cache.get("a")
-    assert cache.used_bytes == 80 and cache.get("a") is not None and cache.get("b") is None and cache.get("c") is not None
+    assert cache.used_bytes == 80 and cache.get("a") is not None and cache.get("b") is None
+    assert cache.get("c") is not None
     cache.put("large", np.zeros(1000))
     assert cache.get("large") is None and cache.used_bytes == 80
 
 
 BAD = {
-    "an object is expected": 7, "modality must be one of": {"modality": "smell", "text": "x"}, "text": {"modality": "text"},
+    "an object is expected": 7, "modality must be one of": {"modality": "smell", "text": "x"},
+    "text": {"modality": "text"},
     "a table needs rows": {"modality": "table", "rows": []}, "unknown fields: txt": {"modality": "text", "txt": "x"},
-    "send `cues`": {"modality": "video", "duration": 3, "subtitles": "a.vtt"}, "above 0 seconds": {"modality": "video", "duration": 0},
-    "characters; at most": {"modality": "text", "text": "x" * 200_001}, "rows; at most": {"modality": "table", "rows": [["a"]] * 5_001},
-    "nothing to read": {"modality": "image"}, "seconds; at most": {"modality": "video", "duration": 1e6, "cues": [[0, 1, "x"]]},
+    "send `cues`": {"modality": "video", "duration": 3, "subtitles": "a.vtt"},
+    "above 0 seconds": {"modality": "video", "duration": 0},
+    "characters; at most": {"modality": "text", "text": "x" * 200_001},
+    "rows; at most": {"modality": "table", "rows": [["a"]] * 5_001},
+    "nothing to read": {"modality": "image"},
+    "seconds; at most": {"modality": "video", "duration": 1e6, "cues": [[0, 1, "x"]]},
     "2000 rows x 2000 columns": {"modality": "table", "header": ["a"] * 2_000, "rows": [["a"], *[[]] * 1_999]},
     "cues; at most": {"modality": "video", "duration": 9, "cues": [[0, 1, "x"]] * 10_001},
     "a cue is [start, end, text]": {"modality": "video", "duration": 9, "cues": [[1]]},

@@ -76,7 +76,8 @@ def test_printed_command_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("BENTOML_DO_NOT_TRACK", "true")
     words = shlex.split(run_command(tmp_path / "my models", "canopy:7-abc"))
     assert words[:2] == ["BENTOML_DO_NOT_TRACK=true", f"BENTOML_HOME={tmp_path}/my models/.canopy/bentoml"]
-    assert words[2:] == [str(Path(sys.executable).parent / "bentoml"), "serve", "canopy:7-abc", "--host", "127.0.0.1", "--port", str(PORT)]
+    program = str(Path(sys.executable).parent / "bentoml")
+    assert words[2:] == [program, "serve", "canopy:7-abc", "--host", "127.0.0.1", "--port", str(PORT)]
     assert os.access(words[2], os.X_OK)
 
 

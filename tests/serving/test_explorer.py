@@ -18,7 +18,8 @@ def test_a_person_asks_and_sees_what_is_kept(serve: Callable, bundle: Path) -> N
 
     server = serve(bundle)
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = browser.new_page()
         wrong: list[str] = []
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
@@ -38,5 +39,6 @@ def test_a_person_asks_and_sees_what_is_kept(serve: Callable, bundle: Path) -> N
         page.fill("#question", " ")
         page.click("#go")
         page.wait_for_selector("#error:not([hidden])")
-        assert wrong == [] or all("400" in w for w in wrong)  # the refused question is the browser's only complaint; nothing is loaded from elsewhere
+        # The refused question is the browser's only complaint; nothing is loaded from elsewhere.
+        assert wrong == [] or all("400" in w for w in wrong)
         browser.close()

@@ -21,7 +21,8 @@ from serving.schemas import CompressRequest
 from serving.service import BUSY, Canopy
 
 
-@pytest.mark.parametrize("given", [{"items": []}, {"item_ids": []}, {"items": [], "item_ids": []}, {"items": [], "item_ids": [], "k": 3}])
+@pytest.mark.parametrize("given", [
+    {"items": []}, {"item_ids": []}, {"items": [], "item_ids": []}, {"items": [], "item_ids": [], "k": 3}])
 def test_empty_lists_are_not_a_retrieval(given: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="empty; leave out to retrieve"):
         CompressRequest(question="What?", **given)
@@ -29,9 +30,11 @@ def test_empty_lists_are_not_a_retrieval(given: dict[str, Any]) -> None:
 
 
 def test_the_rule_and_its_margin() -> None:
-    assert CompressRequest(question="What?").margin_used() == 0.0 and CompressRequest(question="What?", rule="lookahead").margin_used() == 0.01
+    assert CompressRequest(question="What?").margin_used() == 0.0
+    assert CompressRequest(question="What?", rule="lookahead").margin_used() == 0.01
     assert CompressRequest(question="What?", rule="lookahead", margin=0).margin_used() == 0.0
-    for wrong, says in (({"margin": 0.1}, "belongs to the rule `lookahead`"), ({"rule": "best"}, "rule"), ({"rule": "lookahead", "margin": -1}, "margin"),
+    for wrong, says in (({"margin": 0.1}, "belongs to the rule `lookahead`"), ({"rule": "best"}, "rule"),
+                        ({"rule": "lookahead", "margin": -1}, "margin"),
                         ({"rule": "lookahead", "margin": float("nan")}, "margin")):
         with pytest.raises(ValidationError, match=says):
             CompressRequest(question="What?", **wrong)
@@ -50,7 +53,8 @@ def test_chunked_body_over_the_bound_gets_413_whatever_the_app_makes_of_it(catch
         await send({"type": "http.response.body", "body": b"the app's"})
 
     def answer(chunks: int) -> tuple[int, int]:
-        left, sent = [{"type": "http.request", "body": b"x" * 10, "more_body": n + 1 < chunks} for n in range(chunks)], []
+        sent: list[Any] = []
+        left = [{"type": "http.request", "body": b"x" * 10, "more_body": n + 1 < chunks} for n in range(chunks)]
 
         async def receive() -> Any:
             return left.pop(0)
