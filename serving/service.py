@@ -206,5 +206,7 @@ class Canopy:
         return _refuse(503 if unavailable else 500, outcome.error)
 
 
-Canopy.add_asgi_middleware(ClearErrors)
-Canopy.add_asgi_middleware(Access)
+# BentoML's decorator makes a service of the class, which a type checker takes for the class itself.
+_front: Any = Canopy
+_front.add_asgi_middleware(ClearErrors)
+_front.add_asgi_middleware(Access)
