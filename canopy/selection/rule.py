@@ -23,7 +23,7 @@ def select_rule(options: Options) -> Select:
 
 
 def select_global_leaves(layout: Layout, scores: np.ndarray) -> np.ndarray:
-    """The leaves of all items as one list: those that score at least their parent stay; an item without any is whole."""
+    """Leaves of all items as one list: those that score at least their parent stay; an item without any stays whole."""
     forest = layout.forest
     leaf = forest.hi - forest.lo == 1
     child = forest.parent >= 0
