@@ -17,7 +17,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Swap two paths in one step (Linux renameat2); False where the system or file system cannot."""
+    """Swap two paths in one step (Linux renameat2); False if the system or file system cannot."""
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):

@@ -69,7 +69,7 @@ class Hierarchy(Frozen):
 
 
 class Split(Frozen):
-    """Our own split, by connected component of questions and gold items, where a benchmark brings none.
+    """Our own split, by connected component of questions and gold items, if a benchmark brings none.
 
     ``near_duplicates``: the Jaccard similarity of word triples from which two questions or two gold items say the
     same and may not be on both sides; 1: copies only, 0: not looked for.
@@ -143,10 +143,10 @@ class Options(Frozen):
 
     ``exclude_seen``: follow-ups leave out items already in evidence, inside the search. ``min_gain``: stop when a
     follow-up round added a smaller share than this of all words kept (None: off). ``keep_margin``: keep an item whole
-    where none of its kept regions beats the root by as much (0: off). ``aggregate_all``: aggregate questions keep
+    if none of its kept regions beats the root by as much (0: off). ``aggregate_all``: aggregate questions keep
     texts and videos whole too. ``flat_global``: all new items' leaves are one list, those that score at least their
     parent stay. ``frame_density``: kept video regions get frames by their score, the same number in all.
-    ``critic_memory``: the critic is told the facts known and the gaps searched. ``order``: order of the evidence.
+    ``critic_memory``: the critic gets the facts known and the gaps searched. ``order``: order of the evidence.
     ``faithfulness``: check the answer against the evidence.
     """
 
@@ -212,7 +212,7 @@ class Answers(Frozen):
 
 
 class Promotion(Frozen):
-    """The gate of ``canopy promote``: what a challenger must show against the champion (or f0 where there is none)."""
+    """The gate of ``canopy promote``: what a challenger must show against the champion (or f0 if there is none)."""
 
     metric: str = "decision_accuracy"
     min_difference: float = 0.0

@@ -51,7 +51,7 @@ class Item:
     cues : tuple of Cue
         Video items: subtitles, sorted by start.
     words : str
-        Text read off an image (OCR), empty where none was read.
+        Text read off an image (OCR), empty if none was read.
     screen : tuple of Cue
         Video items: text read off the frames, with the times it was seen at, sorted by start.
     cuts : tuple of float
@@ -87,7 +87,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its accepted answers (aliases of one answer), and the split its benchmark gives it ("" where none).
+    """A question, its accepted answers (aliases of one answer), and the split its benchmark gives it ("" if none).
 
     ``details``: pairs of a name and a value that the benchmark's own rules need and no other field holds (TAT-QA's
     ``answer_type``, ``scale``, ``derivation``), in the adapter's order; names are unique. Where ``answer_type`` is
@@ -125,8 +125,8 @@ class Annotation:
 class Evidence:
     """One kept region of one item: fragments ``[lo, hi)``, its score and depth in the item's hierarchy.
 
-    ``text``: what a compressor wrote in place of the region's words, empty where they stand as they are. ``times``:
-    seconds of the frames to show of a video region, where a system chose them; empty: evenly spaced.
+    ``text``: what a compressor wrote in place of the region's words, empty if they stand as they are. ``times``:
+    seconds of the frames to show of a video region, if a system chose them; empty: evenly spaced.
     """
 
     item_id: str

@@ -1,4 +1,4 @@
-"""Progress bars for long work; silent where the output is not a terminal."""
+"""Progress bars for long work; silent if the output is not a terminal."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from canopy.corpus.minhash import MinHashIndex, normalise, shingles, signature, 
 from canopy.digests import text_key
 from canopy.items import Item
 
-MIN_WORDS = 8  # shorter texts and tables fold only where they are equal
+MIN_WORDS = 8  # shorter texts and tables fold only if they are equal
 _NEGATIONS = frozenset(("no", "not", "n", "nor", "neither", "never", "none", "nothing", "without", "cannot", "except"))
 
 
@@ -62,7 +62,7 @@ def fold_items(items: Iterable[Item], *, exact: bool = True, threshold: float = 
 class _Words:
     """Representatives of one modality by their words.
 
-    Two items are near-duplicates where their words are equal (case, punctuation and spacing aside), or where one is
+    Two items are near-duplicates if their words are equal (case, punctuation and spacing aside), or if one is
     the other with words added, none of them a number or a negation, and the Jaccard similarity of their word triples
     reaches the threshold. Of a text its words alone count: redirects give one article many titles. Of a table title,
     section and column names count too, and no two titles or sections may differ.

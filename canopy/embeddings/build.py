@@ -90,7 +90,7 @@ def build_store(target: Path, work: Path, items: Iterable[Item], encoder: NodeEn
     advance : callable
         Called with the number of nodes done.
     beside : sequence of Path
-        Other stores of as many shards, whose vectors are taken where the content key is the same.
+        Other stores of as many shards, whose vectors are taken if the content key is the same.
     """
     by_shard: list[list[Item]] = [[] for _ in range(shards)]
     for item in items:

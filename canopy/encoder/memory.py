@@ -59,7 +59,7 @@ class Accumulation(Generic[T]):
     losses : callable
         A run's losses, shape (decisions,).
     halve : callable
-        A run in two whose losses add up to its own; empty where it cannot be cut.
+        A run in two whose losses add up to its own; empty if it cannot be cut.
     note : callable
         Called with a sentence where memory ran out.
     """

@@ -163,7 +163,7 @@ class MiniLMEncoder:
                         dtype=np.int64)
 
     def node_vectors(self, model: torch.nn.Module, requests: Sequence[NodeRequest]) -> torch.Tensor:
-        """Unit vectors of all requests' nodes by the given model, with gradients where they are on.
+        """Unit vectors of all requests' nodes by the given model, with gradients if they are on.
 
         Returns
         -------

@@ -27,7 +27,7 @@ _KEPT_BYTES = 512 * 1024 * 1024
 
 
 def media_file(item: Item, folders: Folders) -> Path | None:
-    """An item's media file, below (one of) its benchmark's folders; None where the item has none or it is not there."""
+    """An item's media file, below (one of) its benchmark's folders; None if the item has none or it is not there."""
     if not item.media or item.modality not in ("image", "video"):
         return None
     places = folders.get(item.benchmark, ())
@@ -39,7 +39,7 @@ def media_file(item: Item, folders: Folders) -> Path | None:
 
 
 def media_digest(item: Item, path: Path) -> str:
-    """SHA-256 of an item's media file: as it was read in, else of the file."""
+    """SHA-256 of an item's media file: as it was read in, otherwise of the file."""
     if item.media_sha256:
         return item.media_sha256
     state = path.stat()

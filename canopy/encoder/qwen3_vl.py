@@ -66,7 +66,7 @@ class Qwen3VLEncoder:
     Parameters
     ----------
     config : Qwen3VLSettings
-        Which checkpoint, on which device, and what it is told.
+        The checkpoint, the device, the instructions and the sizes.
     adapter : Path or None
         Folder with a PEFT adapter; None is f0.
     media : mapping, optional
@@ -199,7 +199,7 @@ class Qwen3VLEncoder:
         return np.array([len(t) for t in self.inputs.encode_words(texts)], dtype=np.int64)
 
     def node_vectors(self, model: Any, requests: Sequence[NodeRequest]) -> torch.Tensor:
-        """Unit vectors of all requests' nodes by the given model, with gradients where they are on.
+        """Unit vectors of all requests' nodes by the given model, with gradients if they are on.
 
         Returns
         -------

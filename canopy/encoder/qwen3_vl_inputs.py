@@ -24,7 +24,7 @@ from canopy.encoder.words import region_text, row_words, segment_words
 from canopy.errors import DataError, MediaError
 from canopy.media.videos import FRAME_LIMIT, frame_times
 
-_EMPTY = "NULL"  # what the model's own code feeds where there is nothing to read
+_EMPTY = "NULL"  # what the model's own code feeds if there is nothing to read
 _MARK = "CONTENT-GOES-HERE"
 
 

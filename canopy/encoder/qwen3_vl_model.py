@@ -114,7 +114,7 @@ def last_token_vectors(model: Any, inputs: dict[str, torch.Tensor],
     Returns
     -------
     Tensor of float32, shape (rows, dimension), on the CPU
-        With gradients where they are on: scores and losses are computed there in full precision whatever the model
+        With gradients if they are on: scores and losses are computed there in full precision whatever the model
         runs in.
     """
     import torch

@@ -70,10 +70,10 @@ def cut_item(item: Item, segment_seconds: float = 30.0) -> Leaves:
 
 
 def snapped_bounds(duration: float, cuts: Sequence[float], segment_seconds: float) -> tuple[float, ...]:
-    """Bounds of a video's segments where it has preferred places to cut at (shot changes, gaps between subtitles).
+    """Bounds of a video's segments if it has preferred places to cut at (shot changes, gaps between subtitles).
 
     From the start on, each segment ends at the latest cut that makes it at least half of ``segment_seconds`` and at
-    most ``segment_seconds`` long; where there is none it is ``segment_seconds`` long. What would be left with less
+    most ``segment_seconds`` long; if there is none it is ``segment_seconds`` long. What would be left with less
     than half of that joins the segment before it, so every segment but the last has a length in ``[segment_seconds /
     2, segment_seconds]`` and the last one less than 1.5 times ``segment_seconds``.
 
@@ -108,12 +108,12 @@ def gold_fragments(item: Item, leaves: Leaves, annotation: Annotation) -> np.nda
     Returns
     -------
     ndarray of int32
-        Sorted fragment numbers; empty where the spans touch none (the gold cannot be located).
+        Sorted fragment numbers; empty if the spans touch none (the gold cannot be located).
     """
     n = leaves.count
     if annotation.unit == "item" or item.modality == "image":
         return np.arange(n, dtype=np.int32)
-    found: set[int] = set()
+    numbers: set[int] = set()
     for start, end in annotation.spans:
         if annotation.unit == "chars":
             a, b = int(start), min(int(end), len(item.text))
@@ -130,7 +130,7 @@ def gold_fragments(item: Item, leaves: Leaves, annotation: Annotation) -> np.nda
         hi = bisect_left(leaves.bounds, end)
         if start >= leaves.bounds[-1]:
             if annotation.unit == "seconds" and start == leaves.bounds[-1]:
-                found.add(n - 1)
+                numbers.add(n - 1)
             continue
-        found.update(range(max(0, lo), min(hi, n)))
-    return np.array(sorted(found), dtype=np.int32)
+        numbers.update(range(max(0, lo), min(hi, n)))
+    return np.array(sorted(numbers), dtype=np.int32)

@@ -53,7 +53,7 @@ def check_rules(rules: Sequence[Rule], checked: Mapping[str, pa.Table],
         broken = find_broken(rule.test, table[rule.test.column].combine_chunks())
         rows = np.flatnonzero(broken.to_numpy(zero_copy_only=False))
         first = rows[:most_examples]
-        columns = list(dict.fromkeys((*rule.shown, rule.test.column)))
+        columns = list(dict.fromkeys((*rule.labels, rule.test.column)))
         examples = table.select(columns).take(first).to_pylist()
         numbered = [{"row": n, **r} for n, r in zip(first.tolist(), examples, strict=True)]
         outcomes.append(record_outcome(rule, len(rows), numbered))

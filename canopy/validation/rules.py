@@ -45,7 +45,7 @@ class Rule:
         Whether nothing may be built from data that breaks it; otherwise people get a note.
     table : str
         The table whose rows it checks.
-    shown : tuple of str
+    labels : tuple of str
         Columns that tell people which row it is.
     """
 
@@ -54,4 +54,4 @@ class Rule:
     blocking: bool
     table: str
     test: Test
-    shown: tuple[str, ...]
+    labels: tuple[str, ...]

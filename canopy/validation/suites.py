@@ -11,12 +11,12 @@ _SIDES = ("train", "test")
 _TRUE = (True,)
 
 
-def _blocking(table: str, test: Test, shown: tuple[str, ...], name: str, says: str) -> Rule:
-    return Rule(name, says, True, table, test, shown)
+def _blocking(table: str, test: Test, labels: tuple[str, ...], name: str, says: str) -> Rule:
+    return Rule(name, says, True, table, test, labels)
 
 
-def _advisory(table: str, test: Test, shown: tuple[str, ...], name: str, says: str) -> Rule:
-    return Rule(name, says, False, table, test, shown)
+def _advisory(table: str, test: Test, labels: tuple[str, ...], name: str, says: str) -> Rule:
+    return Rule(name, says, False, table, test, labels)
 
 
 _ITEMS = (

@@ -121,7 +121,7 @@ def _run(context: EphemeralDataContext, name: str, rules: Sequence[Rule], batch:
     suite = context.suites.add(gx.ExpectationSuite(name=name, expectations=expectations))
     definition = context.validation_definitions.add(gx.ValidationDefinition(name=name, data=batch, suite=suite))
     tested = {r.test.column for r in rules}
-    keys = [_ROW, *dict.fromkeys(c for r in rules for c in r.shown if c not in tested)]
+    keys = [_ROW, *dict.fromkeys(c for r in rules for c in r.labels if c not in tested)]
     return definition.run(batch_parameters={"dataframe": frame_of(table)}, result_format={
         "result_format": "SUMMARY", "partial_unexpected_count": most_examples,
         "unexpected_index_column_names": keys}).results
@@ -135,7 +135,7 @@ def _outcome(rule: Rule, results: Sequence[ExpectationValidationResult], table: 
     failing = sum(int(r.result.get("unexpected_count") or 0) for r in results)
     indices = [i for r in results for i in r.result.get("partial_unexpected_index_list") or ()]
     numbers = sorted({int(i[_ROW]) for i in indices})[:most_examples]
-    columns = list(dict.fromkeys((*rule.shown, rule.test.column)))
+    columns = list(dict.fromkeys((*rule.labels, rule.test.column)))
     rows = table.select(columns).take(pa.array(numbers, pa.int64())).to_pylist()
     outcome = record_outcome(rule, failing, [{_ROW: n, **r} for n, r in zip(numbers, rows, strict=True)])
     outcome["passed"] = all(r.success for r in results)

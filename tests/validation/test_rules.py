@@ -40,7 +40,7 @@ def test_broken_data_breaks_its_rule(suite: str, name: str) -> None:
     rules = rules_for(suite, made)
     outcomes = {o["rule"]: o for o in check_rules(rules, tabulate(rules, made))}
     assert (outcomes[name]["passed"], outcomes[name]["failing"]) == (False, failing)
-    assert set(next(r for r in rules if r.name == name).shown) <= set(outcomes[name]["examples"][0])
+    assert set(next(r for r in rules if r.name == name).labels) <= set(outcomes[name]["examples"][0])
     if not next(r for r in rules if r.name == name).blocking:
         return
     with pytest.raises(ValidationFailed) as caught:
