@@ -9,7 +9,8 @@ from canopy.items import Question
 from canopy.scoring.metric import Support, best_over, exact_match, squad_f1
 
 PRIMARY = ("em", "f1")
-RULES = "EM and token F1, the best over the accepted answers, normalised as SQuAD v2 does; MuSiQue's answer EM and F1 are the same."
+RULES = ("EM and token F1, the best over the accepted answers, normalised as SQuAD v2 does; "
+         "MuSiQue's answer EM and F1 are the same.")
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:

@@ -58,6 +58,12 @@ def test_an_entry_without_an_end_is_given_up(tmp_path, monkeypatch):
         next(entries)
 
 
+def test_a_lone_surrogate_stays_what_it_is(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_bytes(b'{"a": "\\ud800 lost", "b": "\\ud83d\\ude00"}')
+    assert dict(iterate_object(path)) == {"a": "\ud800 lost", "b": "\U0001f600"}
+
+
 def test_a_missing_file(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         list(iterate_object(tmp_path / "none.json"))

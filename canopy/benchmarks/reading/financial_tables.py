@@ -16,13 +16,14 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = re.compile(r"[^\w%]*[-–—_]+[^\w%]*%?")
-_MONTH = r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_MONTH = (r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+          r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?")
 _PERIOD = re.compile(rf"\b(?:{_MONTH}|years?|months?|weeks?|quarters?|ended|ending|fiscal|fy|as "
                      r"(?:of|at)|(?:19|20)\d\d|notes?|(?:un)?audited|restated|"
                      r"total|change|chg|variance)\b", re.IGNORECASE)
 _UNIT = re.compile(
-    r"in|of|and|except|per|thousands?|millions?|billions?|mil|mm|m|k|bn|lakhs?|crores?|usd|eur|gbp|rmb|hk|us|dollars?|euros?|shares?|data|"
-    r"amounts?|percentages?|percent|number|no|bps|0+"
+    r"in|of|and|except|per|thousands?|millions?|billions?|mil|mm|m|k|bn|lakhs?|crores?|usd|eur|gbp|rmb|hk|us|dollars?|"
+    r"euros?|shares?|data|amounts?|percentages?|percent|number|no|bps|0+"
 )
 _LONGEST = 60  # characters of a cell that is one number or one dash
 

@@ -37,13 +37,24 @@ class PageLike(Protocol):
     """What is looked at of a page (`canopy.benchmarks.tat_qa.Page`)."""
 
     @property
-    def uid(self) -> str: ...
+    def uid(self) -> str:
+        """The table's uid, which names the page."""
+        ...
+
     @property
-    def table(self) -> Item | None: ...
+    def table(self) -> Item | None:
+        """Its table; None if it has none that can be used."""
+        ...
+
     @property
-    def paragraphs(self) -> Mapping[int, Item]: ...
+    def paragraphs(self) -> Mapping[int, Item]:
+        """Its paragraphs by order number."""
+        ...
+
     @property
-    def questions(self) -> Sequence[Any]: ...
+    def questions(self) -> Sequence[Any]:
+        """Its questions as published."""
+        ...
 
 
 def match_rewritten(files: Iterable[Path], pages: Sequence[PageLike], sink: Sink) -> dict[str, str]:
