@@ -1,4 +1,4 @@
-"""What a stage is: a function of (config, paths, tracker, validator) that writes one output folder and returns a result."""
+"""What a stage is: a function of (config, paths, tracker, validator) that writes one folder and returns a result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NullTracker:
 
 @dataclass(slots=True)
 class StageResult:
-    """What a stage did, for people and trackers; ``summary.json`` in its output holds the same, so a cache hit can show it.
+    """What a stage did. ``summary.json`` in its output holds the same, so that an unchanged stage can show it.
 
     metrics : numbers (finite; names without ``@``); tables : short previews, lists of flat rows; files : artifacts to
     attach (paths relative to the output folder); notes : sentences a person should read (quarantines, fallbacks).

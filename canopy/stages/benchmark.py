@@ -1,4 +1,4 @@
-"""Stage `benchmark`: raw release files to items, questions and annotations; what cannot be used is quarantined with a reason."""
+"""Stage `benchmark`: raw release files to items, questions and annotations; unusable records are quarantined."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ from canopy.validation.protocol import Validator
 STAGE = Stage("benchmark", per_benchmark=True, group="data", kinds=("parquet",))
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
     """Read one benchmark through its adapter into ``data/benchmark/<name>``.
 
     Raises
     ------
     DataError
-        Where the raw folder or a file is missing or broken, or more records than ``ingest.max_quarantined_share`` cannot be used.
+        If the raw folder or a file is missing or broken, or if more records than ``ingest.max_quarantined_share``
+        cannot be used.
     """
     assert benchmark is not None
     settings = config.benchmarks[benchmark]
@@ -42,10 +44,12 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         sink = Sink(benchmark, out)
         adapter = load_adapter(settings.adapter)
         adapter.read(raw, sink)
-        enrich_items(sink, raw, paths.work("benchmark"), ocr=config.ingest.ocr, segmentation=config.hierarchy.segmentation)
+        enrich_items(sink, raw, paths.work("benchmark"), ocr=config.ingest.ocr,
+                     segmentation=config.hierarchy.segmentation)
         located: Counter[str] = Counter()
-        if config.ingest.pseudo_gold:  # after the words were read off images and frames, so that answers are found there too
-            pseudo = locate_answers(sink.questions.values(), sink.annotations, sink.items.values(), limit=config.ingest.pseudo_gold_limit, counts=located)
+        if config.ingest.pseudo_gold:  # after the words were read off images and frames: answers may be there too
+            pseudo = locate_answers(sink.questions.values(), sink.annotations, sink.items.values(),
+                                    limit=config.ingest.pseudo_gold_limit, counts=located)
             sink.annotations += pseudo
             sink.notes += describe(located, pseudo)
         write_declaration(out, adapter.BENCHMARK)
@@ -56,16 +60,20 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         tables = {"items": write_items(out / "items.parquet", sink.items.values()),
                   "questions": write_questions(out / "questions.parquet", sink.questions.values()),
                   "annotations": write_annotations(out / "annotations.parquet", sink.annotations)}
-        result = StageResult(metrics={k: float(sink.counts[k]) for k in ("read", "mapped", "fallback", "waiting", "quarantined")})
+        counted = ("read", "mapped", "fallback", "waiting", "quarantined")
+        result = StageResult(metrics={k: float(sink.counts[k]) for k in counted})
         modalities = Counter(i.modality for i in sink.items.values())
-        result.metrics |= {"items": float(len(sink.items)), "questions": float(len(sink.questions)), "annotations": float(len(sink.annotations)),
+        result.metrics |= {"items": float(len(sink.items)), "questions": float(len(sink.questions)),
+                           "annotations": float(len(sink.annotations)),
                            "pseudo_gold_questions": float(located["located"]),
                            **{f"items_{m}": float(n) for m, n in sorted(modalities.items())}}
-        result.tables["items"] = [{"id": i.id, "modality": i.modality, "title": i.title} for i in list(sink.items.values())[:10]]
+        result.tables["items"] = [{"id": i.id, "modality": i.modality, "title": i.title}
+                                  for i in list(sink.items.values())[:10]]
         result.tables["questions"] = [{"id": q.id, "question": q.question, "answers": " | ".join(q.answers)}
                                       for q in list(sink.questions.values())[:10]]
         result.tables["quarantine"] = sink.quarantine[:20]
-        result.tables["without_words"] = [{"id": i.id, "modality": i.modality, "media": i.media} for i in _silent(sink)[:20]]
+        result.tables["without_words"] = [{"id": i.id, "modality": i.modality, "media": i.media}
+                                          for i in _silent(sink)[:20]]
         result.tables["fallbacks"] = [{"reason": r, "records": n} for r, n in sorted(sink.fallbacks.items())]
         result.notes = [*sink.notes, *_sentences(sink)]
         result.files = ["quarantine.jsonl", "waiting.jsonl"]
@@ -83,34 +91,41 @@ def _refuse_too_many(sink: Sink, raw: Path, config: Config, kept: Path) -> None:
         return wrong > limit * of and (not limit or wrong >= config.ingest.min_quarantined or 2 * wrong > of)
 
     bad = Counter(q["file"] for q in sink.quarantine)
-    # A file of its own share, so that many good items do not hide that most questions are bad; folders of one record a file count together.
-    over = [("", counts["quarantined"], counts["read"])] if too_many(counts["quarantined"], counts["read"]) else \
-        [(f" of {f}", n, sink.read_from[f]) for f, n in bad.items() if sink.read_from[f] > 20 and too_many(n, sink.read_from[f])]
+    # Each file has a share of its own, so that many good items do not hide that most questions are bad. Folders with
+    # one record a file count together.
+    if too_many(counts["quarantined"], counts["read"]):
+        over = [("", counts["quarantined"], counts["read"])]
+    else:
+        over = [(f" of {f}", n, sink.read_from[f]) for f, n in bad.items()
+                if sink.read_from[f] > 20 and too_many(n, sink.read_from[f])]
     for where, wrong, of in over[:1]:
-        write_bytes(kept, "".join(json.dumps(q, ensure_ascii=False) + "\n" for q in sink.quarantine).encode("utf-8", "replace"))
+        _write_lines(kept, sink.quarantine)
         first = next(q for q in sink.quarantine if where in ("", f" of {q['file']}"))
         raise DataError(f"{raw}: {wrong} of {of} records{where} cannot be used, more than ingest.max_quarantined_share "
-                        f"{limit:g} allows; the first: {first['file']}, {first['record']}: {first['reason']}; all of them: {kept}")
+                        f"{limit:g} allows; the first: {first['file']}, {first['record']}: {first['reason']}; "
+                        f"all of them: {kept}")
     if not sink.items and not counts["waiting"] and not sink.questions:
-        raise DataError(f"{raw}: no item could be read ({counts['read']} records, {counts['waiting']} waiting for a document)")
+        raise DataError(f"{raw}: no item could be read "
+                        f"({counts['read']} records, {counts['waiting']} waiting for a document)")
 
 
 def _sentences(sink: Sink) -> list[str]:
     c = sink.counts
-    out = [f"{c['read']} records read: {c['mapped']} mapped, {c['fallback']} mapped with a fallback, {c['waiting']} waiting for a document, "
-           f"{c['quarantined']} quarantined."]
+    sentences = [f"{c['read']} records read: {c['mapped']} mapped, {c['fallback']} mapped with a fallback, "
+                 f"{c['waiting']} waiting for a document, {c['quarantined']} quarantined."]
     silent = _silent(sink)
     if silent:
-        out.append(f"{len(silent)} images or videos have no words at all (title, caption, subtitles, text read off them): a text encoder cannot find them. "
-                   f"The first: {', '.join(i.id for i in silent[:20])}.")
-    return out
+        sentences.append(f"{len(silent)} images or videos have no words at all (title, caption, subtitles, text read "
+                         "off them): a text encoder cannot find them. "
+                         f"The first: {', '.join(i.id for i in silent[:20])}.")
+    return sentences
 
 
 def _silent(sink: Sink) -> list[Item]:
     """Images and videos without a single word."""
-    return [i for i in sink.items.values() if i.modality in ("image", "video") and not (i.title + i.caption + i.words).strip()
-            and not i.cues and not i.screen]
+    media = [i for i in sink.items.values() if i.modality in ("image", "video")]
+    return [i for i in media if not (i.title + i.caption + i.words).strip() and not i.cues and not i.screen]
 
 
 def _write_lines(path: Path, rows: list[dict[str, str]]) -> None:
-    path.write_bytes("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode("utf-8", "replace"))
+    write_bytes(path, "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode("utf-8", "replace"))

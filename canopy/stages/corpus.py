@@ -26,23 +26,27 @@ from canopy.validation.protocol import Validator
 STAGE = Stage("corpus", per_benchmark=False, group="data", kinds=("parquet",), reads={"benchmark": ("items",)})
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
     """Join every configured benchmark's items into ``data/corpus``.
 
-    ``items.parquet`` holds the representatives: what retrieval searches. ``near.parquet`` holds near-duplicates, which have nodes of their
-    own since gold may lie in them; exact duplicates share their representative's. ``folded.parquet`` says which item went into which. All
+    ``items.parquet`` holds the representatives: what retrieval searches. ``near.parquet`` holds near-duplicates. They
+    have nodes of their own since gold may lie in them; exact duplicates share their representative's.
+    ``folded.parquet`` says which item went into which. All
     are sorted by id.
 
     Raises
     ------
     DataError
-        Where no benchmark has any item.
+        If no benchmark has any item.
     """
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
-    tables = [pq.read_table(paths.output("benchmark", b) / "items.parquet", schema=ITEM_SCHEMA) for b in config.benchmarks]
+    files = [paths.output("benchmark", b) / "items.parquet" for b in config.benchmarks]
+    tables = [pq.read_table(file, schema=ITEM_SCHEMA) for file in files]
     joined = pa.concat_tables(tables)
     if not joined.num_rows:
-        raise DataError(f"{paths.root / 'params.yaml'}: none of the benchmarks ({', '.join(config.benchmarks)}) has an item; "
+        names = ", ".join(config.benchmarks)
+        raise DataError(f"{paths.root / 'params.yaml'}: none of the benchmarks ({names}) has an item; "
                         "data/benchmark/*/waiting.jsonl names the documents that their records wait for")
     settings = config.corpus
     tracker.log_params({"fold_exact": settings.fold_exact, "near_duplicates": settings.near_duplicates})
@@ -50,10 +54,11 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     with progress("looking for duplicates", joined.num_rows, "items") as advance:
         folds = list(fold_items(_items(tables, advance), exact=settings.fold_exact, threshold=settings.near_duplicates))
     kind = {f.item_id: f.kind for f in folds}
-    found = pa.array([kind.get(i, "") for i in joined["id"].to_pylist()], pa.string())
+    kinds = pa.array([kind.get(i, "") for i in joined["id"].to_pylist()], pa.string())
     with replace_directory(paths.output("corpus")) as out:
-        for name, wanted in ((ITEMS, ""), (NEAR, "near")):
-            pq.write_table(joined.filter(pc.equal(found, wanted)).sort_by("id"), out / name, compression="zstd", row_group_size=20_000)
+        for name, of_kind in ((ITEMS, ""), (NEAR, "near")):
+            rows = joined.filter(pc.equal(kinds, of_kind)).sort_by("id")
+            pq.write_table(rows, out / name, compression="zstd", row_group_size=20_000)
         write_folds(out, folds)
         result = _describe(joined, folds)
         result.checks = checks
@@ -69,7 +74,8 @@ def _items(tables: Iterable[pa.Table], advance: object) -> Iterator[Item]:
 
 def _describe(joined: pa.Table, folds: Iterable[Fold]) -> StageResult:
     """Items by benchmark and modality, and folded ones by pair of benchmarks."""
-    of = dict(zip(joined["id"].to_pylist(), zip(joined["benchmark"].to_pylist(), joined["modality"].to_pylist(), strict=True), strict=True))
+    places = zip(joined["benchmark"].to_pylist(), joined["modality"].to_pylist(), strict=True)
+    of = dict(zip(joined["id"].to_pylist(), places, strict=True))
     counts, folded, pairs = Counter(of.values()), Counter(), Counter()
     for f in folds:
         folded[of[f.item_id], f.kind] += 1
@@ -81,10 +87,11 @@ def _describe(joined: pa.Table, folds: Iterable[Fold]) -> StageResult:
     for m in sorted({m for _, m in counts}):
         result.metrics[f"items_{m}"] = float(sum(n for (_, x), n in left.items() if x == m))
     result.tables["items"] = [{"benchmark": b, "modality": m, "read": n, "exact duplicates": folded[(b, m), "exact"],
-                               "near duplicates": folded[(b, m), "near"], "searched": left[b, m]} for (b, m), n in sorted(counts.items())]
+                               "near duplicates": folded[(b, m), "near"], "searched": left[b, m]}
+                              for (b, m), n in sorted(counts.items())]
     result.tables["folded"] = [{"benchmark": a, "into": b, "exact": pairs[a, b, "exact"], "near": pairs[a, b, "near"]}
                                for a, b in sorted({(a, b) for a, b, _ in pairs})]
     if folds:
-        result.notes.append(f"{joined.num_rows} items read; {total['exact']} exact and {total['near']} near duplicates are searched through the "
-                            "first item that says the same.")
+        result.notes.append(f"{joined.num_rows} items read; {total['exact']} exact and {total['near']} near duplicates "
+                            "are searched through the first item that says the same.")
     return result

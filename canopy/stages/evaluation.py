@@ -94,7 +94,8 @@ def gold_searched(cases: Cases, folds: Folds) -> list[dict[int, list[str]]]:
     return wanted
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
     """Evaluate one benchmark; see ``canopy.selection.layout`` for the systems and ``metrics`` for what is measured."""
     assert benchmark is not None
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)

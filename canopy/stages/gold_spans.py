@@ -27,51 +27,60 @@ from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs, read_columns
 from canopy.validation.protocol import Validator
 
-STAGE = Stage("gold_spans", per_benchmark=True, group="data", kinds=("parquet",), reads={"benchmark": ("items", "questions", "annotations")})
+STAGE = Stage("gold_spans", per_benchmark=True, group="data", kinds=("parquet",),
+              reads={"benchmark": ("items", "questions", "annotations")})
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Map one benchmark's annotations into ``data/gold_spans/<name>``: gold, splits and duplicates as Parquet, unlocated.jsonl, examples.html.
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
+    """Map one benchmark's annotations into ``data/gold_spans/<name>``.
 
+    It writes gold, splits and duplicates as Parquet, unlocated.jsonl and examples.html.
     Only the questions that ``benchmarks.<name>.select`` chooses go on from here; the benchmark's items all stay.
     Questions and gold items that say the same stay on one side of our own split, as those do that share a gold item.
     """
     assert benchmark is not None
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
     source = paths.output("benchmark", benchmark)
-    read, select = read_questions(source / "questions.parquet"), read_selection(source, config.benchmarks[benchmark].select)
+    read = read_questions(source / "questions.parquet")
+    select = read_selection(source, config.benchmarks[benchmark].select)
     questions = choose_questions(read, select, f"{paths.root / 'params.yaml'}: benchmarks.{benchmark}.select")
     of = {q.id for q in questions}
     annotations = [a for a in read_annotations(source / "annotations.parquet") if a.question_id in of]
     items = {i.id: i for i in read_items(source / "items.parquet", list(dict.fromkeys(a.item_id for a in annotations)))}
     rows, unlocated = map_annotations(annotations, items, config.hierarchy.segment_seconds)
-    mapped, asked = rows, of
+    mapped, selected = rows, of
     questions = keep_questions(questions, rows, select)
     of = {q.id for q in questions}
-    rows, unlocated = ([r for r in found if r["question_id"] in of] for found in (rows, unlocated))
+    rows, unlocated = ([r for r in each if r["question_id"] in of] for each in (rows, unlocated))
     pairs = [(r["question_id"], r["item_id"]) for r in rows]
-    same = find_duplicates(questions, [items[i] for i in dict.fromkeys(i for _, i in pairs)], config.split.near_duplicates)
+    gold_items = [items[i] for i in dict.fromkeys(i for _, i in pairs)]
+    same = find_duplicates(questions, gold_items, config.split.near_duplicates)
     component = components(same_sayings(pairs, same), [q.id for q in questions])
     split = choose_split(questions, component, config)
-    expected = compare_counts(read_declaration(source).expected, read, asked, mapped, {i.id: i.source for i in items.values()},
+    sources = {i.id: i.source for i in items.values()}
+    expected = compare_counts(read_declaration(source).expected, read, selected, mapped, sources,
                               video_files(source / "items.parquet"), split)
-    tracker.log_params({"test_share": config.split.test_share, "split_seed": config.split.seed, "use_official": config.split.use_official,
-                        "near_duplicates": config.split.near_duplicates})
+    tracker.log_params({"test_share": config.split.test_share, "split_seed": config.split.seed,
+                        "use_official": config.split.use_official, "near_duplicates": config.split.near_duplicates})
     with replace_directory(paths.output("gold_spans", benchmark)) as out:
         gold = write_table(out / "gold.parquet", rows, GOLD_SCHEMA)
-        splits = write_table(out / "splits.parquet", [{"question_id": q, "split": s, "component": component[q]} for q, s in split.items()], SPLIT_SCHEMA)
+        sides = [{"question_id": q, "split": s, "component": component[q]} for q, s in split.items()]
+        splits = write_table(out / "splits.parquet", sides, SPLIT_SCHEMA)
         duplicates = write_table(out / "duplicates.parquet", same, DUPLICATE_SCHEMA)
-        (out / "unlocated.jsonl").write_text("".join(json.dumps(u, ensure_ascii=False) + "\n" for u in unlocated), "utf-8")
+        lines = "".join(json.dumps(u, ensure_ascii=False) + "\n" for u in unlocated)
+        (out / "unlocated.jsonl").write_text(lines, "utf-8")
         (out / "examples.html").write_text(render_examples(
-            benchmark, questions, annotations, rows, items, segment_seconds=config.hierarchy.segment_seconds, seed=select.seed,
-            media=(paths.raw(config, benchmark), source)), "utf-8")
+            benchmark, questions, annotations, rows, items, segment_seconds=config.hierarchy.segment_seconds,
+            seed=select.seed, media=(paths.raw(config, benchmark), source)), "utf-8")
         coverage = coverage_table(rows, [q.id for q in questions])
         result = StageResult(metrics={
             "questions_read": float(len(read)), "questions_selected": float(len(questions)),
             "gold_rows": float(len(rows)), "located": float(sum(r["coverage"] == "located" for r in rows)),
             "whole": float(sum(r["coverage"] == "whole" for r in rows)), "unlocated": float(len(unlocated)),
             **coverage_metrics(coverage), "components": float(len(set(component.values()))),
-            "duplicate_items": float(sum(d["kind"] == "item" for d in same)), "duplicate_questions": float(sum(d["kind"] == "question" for d in same)),
+            "duplicate_items": float(sum(d["kind"] == "item" for d in same)),
+            "duplicate_questions": float(sum(d["kind"] == "question" for d in same)),
             **{f"questions_{s}": float(n) for s, n in sorted(Counter(split.values()).items())}})
         result.tables["coverage"], result.tables["expected"] = coverage, expected
         result.tables["gold"] = [{**r, "fragments": str(r["fragments"])} for r in rows[:10]]
@@ -91,49 +100,58 @@ def video_files(items: Path) -> list[str]:
 
 
 def read_selection(source: Path, default: Select) -> Select:
-    """The selection that the benchmark stage wrote beside its tables, so that a change of it reaches this stage as any change of data does."""
+    """The selection that the benchmark stage wrote beside its tables; a change of it reaches this stage as data."""
     path = source / "select.json"
     try:
         return Select.model_validate_json(path.read_bytes()) if path.exists() else default
     except ValueError as e:
-        raise DataError(f"{path}: not a selection ({str(e).splitlines()[0]}); `canopy run --force benchmark` writes it again") from None
+        raise DataError(f"{path}: not a selection ({str(e).splitlines()[0]}); "
+                        "`canopy run --force benchmark` writes it again") from None
 
 
 def choose_split(questions: list[Question], component: dict[str, int], config: Config) -> dict[str, str]:
-    """The split that the data brings (every question says train or test, or ``split.use_official``), else our own by component.
+    """The split that the data brings, otherwise our own by component.
 
-    An official split may share gold items between its sides; the stage's validation then stops the run and says so.
+    The data brings one if every question says train or test, or if ``split.use_official`` is set. An
+    official split may share gold items between its sides; the stage's validation then stops the run and says so.
 
     Raises
     ------
     DataError
-        Where only some questions say train or test, or the official split is asked for and a question has none.
+        If only some questions say train or test, or the official split is asked for and a question has none.
     """
-    said = [q for q in questions if q.split in ("train", "test")]
-    # Official files name their test sets by what they are ("annotated test", "blind test"): with the development sets, they are the test side.
-    side = {q.id: "test" if q.split in ("dev", "validation") or q.split.endswith("test") else q.split for q in questions}
+    labelled = [q for q in questions if q.split in ("train", "test")]
+    # Official test sets have names such as "annotated test" and "blind test"; development sets count as test too.
+    side = {q.id: "test" if q.split in ("dev", "validation") or q.split.endswith("test") else q.split
+            for q in questions}
     bare = [q for q in questions if side[q.id] not in ("train", "test")]
     if config.split.use_official and bare:
-        raise DataError(f"split.use_official is set, but {len(bare)} of {len(questions)} questions have no split, the first {bare[0].id!r}")
+        raise DataError(f"split.use_official is set, but {len(bare)} of {len(questions)} questions have no split, "
+                        f"the first {bare[0].id!r}")
     # HotpotQA's and OTT-QA's own files say train and dev; only a folder of the user's says test.
-    if any(q.split == "test" for q in questions) and len(said) < len(questions):
+    if any(q.split == "test" for q in questions) and len(labelled) < len(questions):
         silent = next(q.id for q in questions if q.split not in ("train", "test"))
-        raise DataError(f"{len(said)} of {len(questions)} questions say train or test; {silent!r} does not: give a split to all or to none")
-    if config.split.use_official or (questions and len(said) == len(questions) and any(q.split == "test" for q in questions)):
+        raise DataError(f"{len(labelled)} of {len(questions)} questions say train or test; {silent!r} does not: "
+                        "give a split to all or to none")
+    complete = questions and len(labelled) == len(questions) and any(q.split == "test" for q in questions)
+    if config.split.use_official or complete:
         return side
     return split_questions(component, config.split.test_share, config.split.seed)
 
 
 def _sentences(read: int, questions: list[Question], rows: list[dict[str, object]], unlocated: list[dict[str, str]],
                expected: list[dict[str, object]]) -> list[str]:
-    told = [f"{len(questions)} of {read} questions are selected."] if len(questions) < read else []
-    told += [f"{e['what']}: {e['published']:,} expected ({e['source']} says), {e['found']:,} found here." for e in expected if e["found"] is not None]
+    sentences = [f"{len(questions)} of {read} questions are selected."] if len(questions) < read else []
+    sentences += [f"{e['what']}: {e['published']:,} expected ({e['source']} says), {e['found']:,} found here."
+             for e in expected if e["found"] is not None]
     bare = len({q.id for q in questions} - {r["question_id"] for r in rows})
     if bare:
-        told.append(f"{bare} questions have no gold evidence: they are used for retrieval only.")
+        sentences.append(f"{bare} questions have no gold evidence: they are used for retrieval only.")
     pseudo = len({r["question_id"] for r in rows if r["pseudo"]})
     if pseudo:
-        told.append(f"pseudo-gold: {pseudo} questions; their evidence was found by locating the answer, not annotated by anyone.")
+        sentences.append(f"pseudo-gold: {pseudo} questions; their evidence was found by locating the answer, "
+                    "not annotated by anyone.")
     if unlocated:
-        told.append(f"{len(unlocated)} annotations touch no fragment and count as gold whole, e.g. {unlocated[0]}.")
-    return told
+        sentences.append(f"{len(unlocated)} annotations touch no fragment and count as gold whole, "
+                         f"e.g. {unlocated[0]}.")
+    return sentences

@@ -1,4 +1,4 @@
-"""Stage `item_index`: the FAISS index over the f0 embeddings of whole items (the roots of the node store), folded ones left out."""
+"""Stage `item_index`: the FAISS index over the f0 embeddings of whole items, the roots of the node store."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from canopy.validation.protocol import Validator
 STAGE = Stage("item_index", per_benchmark=False, group="retrieval", kinds=("faiss",))
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Index the representatives in the f0 store into ``data/item_index``."""
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
+    """Index the representatives in the f0 store into ``data/item_index``; folded items are left out."""
     store = NodeStore.open(paths.output("node_embeddings") / "f0")
     folds = read_folds(paths.output("corpus"))
     searched = np.array([folds.representative(i) == i for i in store.item_ids], dtype=bool)
     tracker.log_params({"quantisation": "fp16", "metric": "inner product", "encoder_digest": store.digest})
     with replace_directory(paths.output("item_index")) as out:
-        index = ItemIndex.build([i for i, s in zip(store.item_ids, searched, strict=True) if s], store.roots()[searched], digest=store.digest)
+        ids = [i for i, s in zip(store.item_ids, searched, strict=True) if s]
+        index = ItemIndex.build(ids, store.roots()[searched], digest=store.digest)
         index.write(out)
         # Opened as a searcher opens it: a file that cannot be searched on the configured device fails here.
         ItemIndex.open(out, dimension=store.dimension, digest=store.digest, device=config.index.device)

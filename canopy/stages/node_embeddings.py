@@ -30,12 +30,14 @@ STAGE = Stage("node_embeddings", per_benchmark=False, group="retrieval", kinds=(
 PER_MODALITY = "f_theta_per_modality"
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
     """Bring the stores ``f0``, ``f_theta`` and ``f0_other`` under ``data/node_embeddings`` up to date.
 
-    ``f0`` and ``f_theta`` hold the corpus, exact duplicates once, in the configured mode; ``f0_other`` holds f0 in the other mode, for the gold
-    items of the test questions only: it exists to compare f_theta with the better of the two, where the encoder has two. ``f_theta_per_modality`` is
-    there where adapters of their own were trained, ``f_theta_branching_<B>`` for each of ``store.branchings``; regions that two hierarchies share are encoded once.
+    ``f0`` and ``f_theta`` hold the corpus, exact duplicates once, in the configured mode. ``f0_other`` holds f0 in the
+    other mode, if the encoder has two, for the gold items of the test questions only: f_theta is compared with the
+    better of the two. ``f_theta_per_modality`` exists if each modality has an adapter, ``f_theta_branching_<B>`` for
+    each of ``store.branchings``; regions that two hierarchies share are encoded once.
     """
     checks = check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     corpus = Corpus.open(paths.output("corpus"))
@@ -43,7 +45,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     compared = {corpus.folds.exact_representative(i) for i in _test_items(config, paths)}
     adapter = paths.output("node_encoder") / "adapter"
     plans = {"f0": (None, config.encoder.mode, items), "f_theta": (adapter, config.encoder.mode, items)}
-    by_modality = {p.name: p / "adapter" for p in sorted(paths.output("node_encoder").glob("by_modality/*")) if p.is_dir()}
+    folders = sorted(paths.output("node_encoder").glob("by_modality/*"))
+    by_modality = {p.name: p / "adapter" for p in folders if p.is_dir()}
     if by_modality:
         plans[PER_MODALITY] = (adapter, config.encoder.mode, items)
     for mode in config.encoder.modes[1:]:
@@ -56,21 +59,26 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         if extra.name not in {*plans, "summary.json"} and not extra.name.startswith("."):
             shutil.rmtree(extra) if extra.is_dir() else extra.unlink()
     result = StageResult(checks=checks)
-    tracker.log_params({"mode": config.encoder.mode, "shards": config.store.shards, "branching": config.hierarchy.branching})
+    tracker.log_params({"mode": config.encoder.mode, "shards": config.store.shards,
+                        "branching": config.hierarchy.branching})
     seconds = config.hierarchy.segment_seconds
-    for variant, (lora, mode, wanted) in plans.items():
+    for variant, (lora, mode, encoded) in plans.items():
         encoder: NodeEncoder = load_encoder(config.encoder, lora, mode, paths.media(config))
         if variant == PER_MODALITY:
-            encoder = ModalityEncoder(encoder, {m: load_encoder(config.encoder, p, mode, paths.media(config)) for m, p in by_modality.items()})
+            own = {m: load_encoder(config.encoder, p, mode, paths.media(config)) for m, p in by_modality.items()}
+            encoder = ModalityEncoder(encoder, own)
         branching = sizes.get(variant, config.hierarchy.branching)
-        with progress(f"{variant} ({mode})", sum(len(node_request(i, branching, seconds).lo) for i in wanted), "nodes") as advance:
-            counts = build_store(out / variant, paths.work("node_embeddings") / variant, wanted, encoder, shards=config.store.shards,
-                                 branching=branching, segment_seconds=seconds, advance=advance, beside=[out / "f_theta"] if variant in sizes else [])
-        tracker.log_metrics({f"{variant}_encoded": float(counts.encoded), f"{variant}_shards_written": float(counts.shards_written)})
-        result.notes.append(f"{variant}: {counts.encoded} of {counts.nodes} nodes encoded, {counts.shards_written} shards written, "
-                            f"{counts.shards_kept} kept.")
+        nodes = sum(len(node_request(i, branching, seconds).lo) for i in encoded)
+        with progress(f"{variant} ({mode})", nodes, "nodes") as advance:
+            counts = build_store(out / variant, paths.work("node_embeddings") / variant, encoded, encoder,
+                                 shards=config.store.shards, branching=branching, segment_seconds=seconds,
+                                 advance=advance, beside=[out / "f_theta"] if variant in sizes else [])
+        tracker.log_metrics({f"{variant}_encoded": float(counts.encoded),
+                             f"{variant}_shards_written": float(counts.shards_written)})
+        result.notes.append(f"{variant}: {counts.encoded} of {counts.nodes} nodes encoded, "
+                            f"{counts.shards_written} shards written, {counts.shards_kept} kept.")
         result.notes += encoder.notes
-        result.metrics |= {f"{variant}_nodes": float(counts.nodes), f"{variant}_items": float(len(wanted))}
+        result.metrics |= {f"{variant}_nodes": float(counts.nodes), f"{variant}_items": float(len(encoded))}
     # What this run had to encode depends on what was held, so it stays out of the hashed summary.
     write_summary(out, StageResult(metrics=dict(result.metrics), checks=checks))
     return result
@@ -78,11 +86,12 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
 
 def _test_items(config: Config, paths: Paths) -> set[str]:
     """Gold items of the test questions of every benchmark."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for b in config.benchmarks:
         folder = paths.output("gold_spans", b)
         splits = pq.read_table(folder / "splits.parquet", filters=[("split", "=", "test")])["question_id"].to_pylist()
         gold = pq.read_table(folder / "gold.parquet", columns=["question_id", "item_id"])
         test = set(splits)
-        found.update(i for q, i in zip(gold["question_id"].to_pylist(), gold["item_id"].to_pylist(), strict=True) if q in test)
-    return found
+        pairs = zip(gold["question_id"].to_pylist(), gold["item_id"].to_pylist(), strict=True)
+        ids.update(i for q, i in pairs if q in test)
+    return ids

@@ -36,26 +36,35 @@ STAGE = Stage("node_encoder", per_benchmark=False, group="model", kinds=("pytorc
 CURVE_SCHEMA = pa.schema([("step", pa.int32()), ("loss", pa.float64()), ("learning_rate", pa.float64())])
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
-    """Train f_theta into ``data/node_encoder``: adapter/, training.json, curve.parquet, and by_modality/ where that is asked for."""
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
+    """Train f_theta into ``data/node_encoder``: adapter/, training.json, curve.parquet.
+
+    With ``training.per_modality``, an adapter for each modality goes into by_modality/.
+    """
     checks = check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     instances = list(training_rows(config, paths))
     if not instances:
-        raise DataError(f"{paths.root / 'params.yaml'}: no training instance in {', '.join(config.benchmarks)}: training needs questions whose gold "
-                        "is part of an item (a sentence, a row, a segment), on the train side of the split: a few dozen questions at least")
-    wanted = list(dict.fromkeys(x["item_id"] for x in instances))
-    items = {i.id: i for b in config.benchmarks for i in read_items(paths.output("benchmark", b) / "items.parquet", wanted)}
-    questions = {q.id: q.question for b in config.benchmarks for q in read_questions(paths.output("benchmark", b) / "questions.parquet")}
+        raise DataError(f"{paths.root / 'params.yaml'}: no training instance in {', '.join(config.benchmarks)}: "
+                        "training needs questions whose gold is part of an item (a sentence, a row, a segment), on the "
+                        "train side of the split: a few dozen questions at least")
+    ids = list(dict.fromkeys(x["item_id"] for x in instances))
+    sources = [paths.output("benchmark", b) for b in config.benchmarks]
+    items = {i.id: i for source in sources for i in read_items(source / "items.parquet", ids)}
+    questions = {q.id: q.question for source in sources for q in read_questions(source / "questions.parquet")}
     examples = build_examples(instances, questions, items, config.hierarchy.segment_seconds)
     encoder = load_encoder(config.encoder, media=paths.media(config))
-    tracker.log_params({**config.training.model_dump(), "mode": config.encoder.mode, "examples": len(examples), "instances": len(instances)})
+    tracker.log_params({**config.training.model_dump(), "mode": config.encoder.mode, "examples": len(examples),
+                        "instances": len(instances)})
     work, halved = paths.work("node_encoder"), list[str]()
     model, curve = _train("f_theta", encoder, examples, config.training, work, tracker, halved)
     own = {}
     for modality in sorted({e.request.item.modality for e in examples}) if config.training.per_modality else ():
-        settings = config.training.model_copy(update={"rank": config.training.modality_ranks.get(modality, config.training.rank)})
-        own[modality] = _train(f"f_theta, {modality} alone", encoder, [e for e in examples if e.request.item.modality == modality], settings,
-                               work / modality, tracker, halved, f"{modality}_")
+        rank = config.training.modality_ranks.get(modality, config.training.rank)
+        settings = config.training.model_copy(update={"rank": rank})
+        part = [e for e in examples if e.request.item.modality == modality]
+        own[modality] = _train(f"f_theta, {modality} alone", encoder, part, settings, work / modality, tracker, halved,
+                               f"{modality}_")
     with replace_directory(paths.output("node_encoder")) as out:
         save_adapter(model, out / "adapter", encoder.name)
         write_table(out / "curve.parquet", curve, CURVE_SCHEMA)
@@ -63,13 +72,16 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
             save_adapter(adapted, out / "by_modality" / modality / "adapter", encoder.name)
             write_table(out / "by_modality" / modality / "curve.parquet", steps, CURVE_SCHEMA)
         tail = [c["loss"] for c in curve[-max(1, len(curve) // config.training.epochs):]]
-        result = StageResult(metrics={"questions": float(len({x["question_id"] for x in instances})), "examples": float(len(examples)),
-                                      "instances": float(len(instances)), "steps": float(len(curve)),
+        trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
+        result = StageResult(metrics={"questions": float(len({x["question_id"] for x in instances})),
+                                      "examples": float(len(examples)), "instances": float(len(instances)),
+                                      "steps": float(len(curve)),
                                       "loss_first": curve[0]["loss"], "loss_last_epoch": sum(tail) / len(tail),
-                                      "trainable_parameters": float(sum(p.numel() for p in model.parameters() if p.requires_grad))})
+                                      "trainable_parameters": float(trainable)})
         write_json(out / "training.json", {
-            "base": encoder.name, "base_digest": encoder.digest, "base_sha256": encoder.weights_sha256, "mode": config.encoder.mode,
-            **encoder.settings(), "dimension": encoder.dimension, "adapter_digest": adapter_digest(out / "adapter"),
+            "base": encoder.name, "base_digest": encoder.digest, "base_sha256": encoder.weights_sha256,
+            "mode": config.encoder.mode, **encoder.settings(), "dimension": encoder.dimension,
+            "adapter_digest": adapter_digest(out / "adapter"),
             "training": config.training.model_dump(mode="json"), **{k: v for k, v in result.metrics.items()}})
         result.files, result.checks = ["training.json"], checks
         result.tables["curve"] = curve[:: max(1, len(curve) // 20)]
@@ -80,16 +92,16 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     return result
 
 
-def _train(name: str, encoder: TrainableEncoder, examples: Sequence[Example], settings: Training, work: Path, tracker: Tracker, halved: list[str],
-           prefix: str = "") -> tuple[Any, list[dict[str, float]]]:
+def _train(name: str, encoder: TrainableEncoder, examples: Sequence[Example], settings: Training, work: Path,
+           tracker: Tracker, halved: list[str], prefix: str = "") -> tuple[Any, list[dict[str, float]]]:
     """One adapter, with a bar on the terminal and its curve in the tracker."""
-    steps, done = settings.epochs * -(-len(examples) // settings.batch), 0
+    steps, last = settings.epochs * -(-len(examples) // settings.batch), 0
     with progress(f"training {name}", steps, "steps") as advance:
         def report(step: int, of: int, loss: float, rate: float) -> None:
-            nonlocal done
+            nonlocal last
             tracker.log_metrics({f"{prefix}loss": loss, f"{prefix}learning_rate": rate}, step=step)
-            advance(step - done)
-            done = step
+            advance(step - last)
+            last = step
 
         return train_adapter(encoder, examples, settings, work, report, halved.append)
 
@@ -97,7 +109,8 @@ def _train(name: str, encoder: TrainableEncoder, examples: Sequence[Example], se
 def training_rows(config: Config, paths: Paths) -> Iterator[dict[str, Any]]:
     """The training split's instances of all benchmarks, each with its children's spans."""
     for b in config.benchmarks:
-        table = pq.read_table(paths.output("training_instances", b) / "instances.parquet", filters=[("split", "=", "train")])
+        path = paths.output("training_instances", b) / "instances.parquet"
+        table = pq.read_table(path, filters=[("split", "=", "train")])
         for x in table.to_pylist():
             tree = build_tree(x["count"], config.hierarchy.branching)
             yield {**x, "child_spans": [(int(tree.lo[c]), int(tree.hi[c])) for c in x["child_nodes"]]}

@@ -26,7 +26,8 @@ CASES = 5  # questions of each benchmark that are drawn to be shown, beside the 
 HEADLINE = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
     """Write the report over every configured benchmark."""
     from canopy.benchmarks.declaration import read_declaration
     from canopy.corpus.folds import read_folds

@@ -1,4 +1,4 @@
-"""Stage `training_instances`: gold fragments to (question, node) instances, for both splits (training and decision accuracy)."""
+"""Stage `training_instances`: gold fragments to (question, node) instances, for training and for decision accuracy."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 from canopy.validation.protocol import Validator
 
-STAGE = Stage("training_instances", per_benchmark=True, group="data", kinds=("parquet",), reads={"gold_spans": ("gold", "splits", "duplicates")})
+STAGE = Stage("training_instances", per_benchmark=True, group="data", kinds=("parquet",),
+              reads={"gold_spans": ("gold", "splits", "duplicates")})
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str | None = None) -> StageResult:
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
+        benchmark: str | None = None) -> StageResult:
     """Build one benchmark's instances into ``data/training_instances/<name>/instances.parquet``."""
     assert benchmark is not None
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
@@ -35,8 +37,10 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         counts = Counter((r["split"], r["modality"]) for r in rows)
         result = StageResult(metrics={"instances": float(len(rows)), "stop": float(sum(r["fully_gold"] for r in rows)),
                                       "descend": float(sum(not r["fully_gold"] for r in rows)),
-                                      **{f"instances_{s}": float(sum(n for (t, _), n in counts.items() if t == s)) for s in ("train", "test")}})
-        result.tables["instances"] = [{"split": s, "modality": m, "instances": n} for (s, m), n in sorted(counts.items())]
+                                      **{f"instances_{s}": float(sum(n for (t, _), n in counts.items() if t == s))
+                                         for s in ("train", "test")}})
+        result.tables["instances"] = [{"split": s, "modality": m, "instances": n}
+                                      for (s, m), n in sorted(counts.items())]
         result.checks = validator.check("training_instances", {"instances": table})
         write_summary(out, result)
     return result
