@@ -71,7 +71,7 @@ _MORE_LABELS = {
 
 
 class Encoding(NamedTuple):
-    """How a file is decoded, and what is to be said about it where that is not plain."""
+    """How a file is decoded, and what is to be said about it if that is not plain."""
 
     name: str
     errors: str = "strict"
@@ -81,9 +81,9 @@ class Encoding(NamedTuple):
 def find_encoding(path: Path, declared: str = "") -> Encoding:
     """The encoding of a text file. Reads the file in pieces.
 
-    A byte-order mark decides; else UTF-8 where all of the file is; else what the file declares, where the bytes around
-    the first that is not UTF-8 decode so; else UTF-8 with replacement characters, where three characters that are UTF-8
-    stand there for each that is not (a damaged file); else charset-normalizer's guess from those bytes, where
+    A byte-order mark decides; otherwise UTF-8 if all of the file is; otherwise what the file declares, if the bytes
+    around the first that is not UTF-8 decode so; otherwise UTF-8 with replacement characters, if three characters that
+    are UTF-8 stand there for each that is not (a damaged file); else charset-normalizer's guess from those bytes, where
     Windows-1252 wins a tie.
 
     Raises
@@ -109,7 +109,7 @@ def find_encoding(path: Path, declared: str = "") -> Encoding:
                 before = start + e.start - 3 - _SAMPLE // 4
                 if before > 0:
                     f.seek(before)
-                    f.readline(_SAMPLE // 8)  # so that the sample begins with a whole character where there are lines
+                    f.readline(_SAMPLE // 8)  # so that the sample begins with a whole character if there are lines
                 else:
                     f.seek(0)
                 sample = f.read(_SAMPLE)

@@ -26,7 +26,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def read_html(path: Path) -> Document:
-    """A page: title from <title>, else the first heading; pictures' alternative texts and captions by their address."""
+    """A page: title from <title>, otherwise the first heading; pictures' captions by their address."""
     document = Document(())
     with open(path, "rb") as f:
         declared = _CHARSET.search(f.read(4096))

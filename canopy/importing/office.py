@@ -37,7 +37,7 @@ def read_docx(path: Path) -> Document:
     """A .docx file: headings by style or outline level, paragraphs, tables, text boxes where they are anchored, foot-
     and endnotes last.
 
-    Pictures inside are taken out where they are of a kind that is imported; others are counted in a note. Page headers,
+    Pictures inside are taken out if they are of a kind that is imported; others are counted in a note. Page headers,
     footers and comments are left out.
 
     Raises
@@ -129,7 +129,7 @@ class _Reader:
         self.pictures = []
 
     def _level(self, element: Any) -> int | None:
-        """The heading level of a paragraph: its own outline level, else its style's."""
+        """The heading level of a paragraph: its own outline level, otherwise its style's."""
         outline = element.find(f"{WORD}pPr/{WORD}outlineLvl")
         if outline is not None and (outline.get(f"{WORD}val") or "").isdecimal():
             value = int(outline.get(f"{WORD}val"))

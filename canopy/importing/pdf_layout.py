@@ -45,7 +45,7 @@ class Line:
 
 
 def page_lines(words: Sequence[Word], width: float) -> list[Line]:
-    """Words (as pdfplumber gives them) to lines in reading order; where a page has two columns, the left one first.
+    """Words (as pdfplumber gives them) to lines in reading order; of a page with two columns, the left one first.
 
     Full-width lines (a title, a figure's caption) part a page into bands: within a band the left column is read before
     the right one. More than two columns, and text set around pictures, come in the order of their lines.

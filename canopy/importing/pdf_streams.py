@@ -14,7 +14,7 @@ _STREAM = re.compile(rb"stream\r?\n")
 
 
 def check_streams(path: Path) -> None:
-    """Inflate every compressed stream without keeping it, and refuse the file where one gives more than ``MAX_STREAM``
+    """Inflate every compressed stream without keeping it, and refuse the file if one gives more than ``MAX_STREAM``
     bytes.
 
     pdfminer unpacks a stream in one go: a few kilobytes could fill the memory. A stream packed twice is looked through

@@ -6,7 +6,7 @@ Letters drawn twice, powers, signs without a character, and values of form field
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from canopy.importing.blocks import one_line
@@ -30,10 +30,10 @@ def without_doubles(page: Page) -> Page:
     return page.filter(_first_drawn())
 
 
-def _first_drawn() -> Callable[[dict[str, Any]], bool]:
+def _first_drawn() -> Callable[[Mapping[str, Any]], bool]:
     places: dict[tuple[object, ...], list[tuple[float, float]]] = defaultdict(list)
 
-    def is_first(entry: dict[str, Any]) -> bool:
+    def is_first(entry: Mapping[str, Any]) -> bool:
         if entry.get("object_type") != "char" or not entry["text"].strip():
             return True
         x, y, reach = float(entry["x0"]), float(entry["top"]), _TWICE * float(entry["size"])
@@ -64,11 +64,11 @@ def page_words(page: Page, boxes: Sequence[tuple[float, float, float, float]]) -
     return [*words, *_field_words(page)]
 
 
-def _with_powers(chars: Sequence[dict[str, Any]]) -> str:
+def _with_powers(chars: Sequence[Mapping[str, Any]]) -> str:
     """A word's letters, ``^`` before digits that stand raised after a letter or digit, a blank after them before
     letters."""
     text, raised = "", False
-    base: dict[str, Any] | None = None
+    base: Mapping[str, Any] | None = None
     for char in chars:
         up = (base is not None and char["text"] in "0123456789+-\u2212\u2013" and base["text"].isalnum()
               and char["size"] < _SMALL * base["size"] and base["bottom"] - char["bottom"] > _RAISED * base["size"])
@@ -97,7 +97,7 @@ def _field_value(data: Any) -> str:
     from pdfminer.psparser import PSLiteral
     from pdfminer.utils import decode_text
 
-    entries: dict[str, Any] = {}
+    entries: Mapping[str, Any] = {}
     for _ in range(8):  # what a field does not say itself, the fields above it do
         if not isinstance(data, dict):
             break

@@ -95,7 +95,7 @@ def normalise_table(
     Parameters
     ----------
     header_rows : int, optional
-        How many of the given rows are the header where the document says so; else the first row is looked at.
+        How many of the given rows are the header, if the document says so; otherwise the first row is looked at.
 
     Returns
     -------

@@ -28,7 +28,7 @@ from canopy.progress import progress
 
 # Raised whenever reading the same file gives something else.
 _FORMAT = 1
-# A given length is doubted where it is off by more than both.
+# A given length is doubted if it is off by more than both.
 DURATION_SECONDS, DURATION_SHARE = 1.0, 0.01
 SHOWN = 20
 
@@ -38,13 +38,13 @@ def enrich_items(sink: Sink, raw: Path, work: Path, *, ocr: bool, segmentation: 
 
     An image or video that cannot be decoded leaves the corpus: its record goes to quarantine, and questions whose gold
     needs it wait (see `canopy.ingest.withdrawal`). What a record gives is kept: words of an image, length and subtitles
-    of a video; where a video's given length is not its file's, a note says so. Items without a media file stay as they
+    of a video; if a video's given length is not its file's, a note says so. Items without a media file stay as they
     are.
 
     Parameters
     ----------
     raw : Path
-        The folder that media paths count from; where a file is not there, the adapter's output folder.
+        The folder that media paths count from; if a file is not there, the adapter's output folder.
     work : Path
         Where findings are kept by content, so that a later run repeats nothing.
     ocr : bool

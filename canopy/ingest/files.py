@@ -23,7 +23,7 @@ MAX_PACKED_LINE_BYTES = 512 << 20
 
 
 def require_file(raw: Path, *names: str) -> Path:
-    """The first of the named files that exists; DataError naming all of them where none does."""
+    """The first of the named files that exists; DataError naming all of them if none does."""
     for n in names:
         if (raw / n).is_file():
             return raw / n
@@ -31,7 +31,7 @@ def require_file(raw: Path, *names: str) -> Path:
 
 
 def load_json(path: Path) -> Any:
-    """A whole JSON file. DataError names the file and the place where it is cut, not UTF-8, or nested too deeply."""
+    """A whole JSON file. DataError names the file and the place if it is cut, not UTF-8, or nested too deeply."""
     try:
         with open(path, "rb") as f:
             if os.fstat(f.fileno()).st_size > MAX_JSON_BYTES:

@@ -13,8 +13,8 @@ from typing import Any
 
 from canopy.items import Annotation, Item, Question
 
-# What reading data raises: a missing field, a value out of range, a nesting too deep, a file that cannot be read. TypeError,
-# AttributeError and other RuntimeErrors are faults of the code: adapters check the shape of a record first.
+# What reading data raises: a missing field, a value out of range, a nesting too deep, a file that cannot be read.
+# TypeError, AttributeError and other RuntimeErrors are faults of the code: adapters check the shape of a record first.
 _STRUCTURE = (KeyError, ValueError, IndexError, OverflowError, RecursionError, OSError)
 
 

@@ -12,7 +12,7 @@ from canopy.ingest.sink import Origin, Sink
 def withdraw_items(sink: Sink, broken: Mapping[str, str], absent: Mapping[str, str] | None = None) -> None:
     """Take items out of a sink, so that the counts still say what became of every record.
 
-    The record that gave an item moves to quarantine (or, where its file is only absent, to those that wait), and its
+    The record that gave an item moves to quarantine (or, if its file is only absent, to those that wait), and its
     questions go. A question of another record whose gold needs such an item goes too, and its record waits; gold with
     an alternative group that is whole keeps that. The other documents of such a record stay.
 

@@ -37,7 +37,7 @@ GO_ON_SECONDS = 2.0
 class Picture:
     """A decoded frame.
 
-    Seconds from the container's start, how long it says it is shown (0 where unknown), whether it is damaged.
+    Seconds from the container's start, how long it says it is shown (0 if unknown), whether it is damaged.
     """
 
     time: float
@@ -145,7 +145,7 @@ class PictureReader:
         except BaseException:
             self.container.close()
             raise
-        self.stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}  # also where the size changes midway
+        self.stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}  # also if the size changes midway
         self.stream.thread_type = "AUTO"
         self.stream.codec_context.thread_count = THREADS
         for other in self.container.streams:
@@ -180,7 +180,7 @@ class PictureReader:
     def from_time(self, seconds: float) -> Iterator[Picture]:
         """What decodes from the last key frame before a time on.
 
-        Nothing, and ``seekable`` is off, where the file cannot be sought in.
+        Nothing, and ``seekable`` is off, if the file cannot be sought in.
         """
         try:
             self.container.seek(round((seconds + self.start) / self.time_base), stream=self.stream)
@@ -214,7 +214,7 @@ class PictureReader:
                 return
 
     def _time(self, frame: VideoFrame, count: int) -> float:
-        """Seconds from the container's start; by counting where a raw stream has no timestamps."""
+        """Seconds from the container's start; by counting if a raw stream has no timestamps."""
         stamp = frame.pts if frame.pts is not None else frame.dts
         if stamp is None or not frame.time_base:
             return count * self.step

@@ -42,7 +42,7 @@ def embedded_cues(path: Path) -> tuple[Cue, ...]:
     are not read).
 
     Of several text streams the default one that is neither forced nor made for the hard of hearing, else the first of
-    the rest; the next one where that holds no words. Times are seconds from the container's start; a cue before it is
+    the rest; the next one if that holds no words. Times are seconds from the container's start; a cue before it is
     left out.
 
     Raises

@@ -43,7 +43,7 @@ _BROKEN = (
 class ImageFacts:
     """What an image file says of itself.
 
-    Pixels as shown (EXIF-upright), number of frames (1 where it is not animated), format.
+    Pixels as shown (EXIF-upright), number of frames (1 if it is not animated), format.
     """
 
     width: int

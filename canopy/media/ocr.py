@@ -45,7 +45,7 @@ class Line:
 
 
 def threads() -> int:
-    """Threads that the engine computes with: OMP_NUM_THREADS, else the machine's cores, at most 4."""
+    """Threads that the engine computes with: OMP_NUM_THREADS, otherwise the machine's cores, at most 4."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(int(setting) if setting.isdecimal() and int(setting) else 4, os.cpu_count() or 1))
 
@@ -68,7 +68,7 @@ def _engine() -> Any:
     if not all(files.values()):
         raise DataError(f"{models}: the installed rapidocr holds no recognition models; reinstall it (`pip install "
                         "--force-reinstall rapidocr`) or set ingest.ocr: false in params.yaml")
-    # Given by path: named models would be looked for, and fetched where they are not.
+    # Given by path: named models would be looked for, and fetched if they are not there.
     return rapidocr.RapidOCR(
         params={
             "Global.log_level": "critical",
@@ -122,7 +122,7 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
     duration : float
         Seconds of the video to look at.
     notes : list of str, optional
-        Gets a sentence where frames could not be decoded.
+        Gets a sentence if frames could not be decoded.
 
     Raises
     ------

@@ -53,7 +53,7 @@ def shot_cuts(path: Path) -> tuple[float, ...]:
 
 
 def subtitle_cuts(cues: Sequence[Cue]) -> tuple[float, ...]:
-    """The middle of every gap between subtitles, sorted; where one begins as the one before ends, that moment.
+    """The middle of every gap between subtitles, sorted; if one begins as the one before ends, that moment.
 
     A gap is between a cue's start and the latest end of all cues before it, so no cut lies inside a cue.
     """

@@ -43,7 +43,7 @@ class VideoFacts:
     duration : float
         Seconds from the container's start to the end of its last picture or sound.
     picture_end : float
-        Seconds at which the pictures end; less than ``duration`` where the file is cut short or the sound goes on.
+        Seconds at which the pictures end; less than ``duration`` if the file is cut short or the sound goes on.
     width, height : int
         Pixels of a frame as shown (upright, square pixels).
     stream : int
@@ -81,7 +81,7 @@ def frame_times(lo: float, hi: float, every: float = FRAME_EVERY, limit: int = F
     above that).
 
     The middle of each step of ``every`` seconds of the video (5, 15, 25, ...) that lies in the node, so that the frames
-    of a node are among those of its parent and are decoded once; the middle of the node where none does. Above
+    of a node are among those of its parent and are decoded once; the middle of the node if none does. Above
     ``limit``, the middle ones of ``limit`` even groups.
     """
     first = max(0, math.ceil(lo / every - 0.5))
@@ -115,7 +115,7 @@ def iterate_frames(
     times : sequence of float
         Seconds from the container's start.
     notes : list of str, optional
-        Gets a sentence where some times have no frame (damage, the end of the pictures); those times are left out.
+        Gets a sentence if some times have no frame (damage, the end of the pictures); those times are left out.
     max_side : int, optional
         Frames are scaled down so that neither side is longer.
 
@@ -137,7 +137,7 @@ def iterate_frames(
                 continue
             position = ahead or frame
             if position is None or (reader.seekable and time - position.time > GO_ON_SECONDS):
-                pictures, frame, ahead = _sought(reader, time)
+                pictures, frame, ahead = _seek(reader, time)
             while ahead is not None and ahead.time <= time + SAME:
                 frame, ahead = _better(frame, ahead), next(pictures, None)
             current = _current(frame, ahead, time, reader.step)
@@ -155,7 +155,7 @@ def iterate_frames(
         )
 
 
-def _sought(reader: PictureReader, time: float) -> tuple[Iterator[Picture], Picture | None, Picture | None]:
+def _seek(reader: PictureReader, time: float) -> tuple[Iterator[Picture], Picture | None, Picture | None]:
     """What decodes from a key frame at or before a time: the pictures, none shown yet, the first one ahead."""
     silent = False
     for back in SEEK_BACK:
@@ -211,8 +211,8 @@ def probe_video(path: Path) -> VideoFacts:
     """What a video file holds: its first and last pictures are decoded, the streams' clocks compared with the
     container's.
 
-    ``duration`` is the later of the ends that the looked-at video stream and the sound state; where they state none the
-    container's; where that states none either, the end of the last packet in the file.
+    ``duration`` is the later of the ends that the looked-at video stream and the sound state; if they state none, the
+    container's; if that states none either, the end of the last packet in the file.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def probe_video(path: Path) -> VideoFacts:
 def _stated(reader: PictureReader) -> tuple[float, float]:
     """The ends in seconds that the file states for its pictures and for everything that is played.
 
-    0 where it states none.
+    0 if it states none.
     """
     def end(stream: Any) -> float:
         if not stream.duration or not stream.time_base:
@@ -280,7 +280,7 @@ def _last_picture(reader: PictureReader, stated_end: float) -> float:
     for end in (stated_end, None):
         if end is None:
             end = min(stated_end, reader.readable_end)
-        pictures, _, last = _sought(reader, max(0.0, end - TAIL_SECONDS / 2))
+        pictures, _, last = _seek(reader, max(0.0, end - TAIL_SECONDS / 2))
         for picture in pictures:
             last = picture
         if last is not None:

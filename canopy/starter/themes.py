@@ -235,7 +235,7 @@ def load_theme(path: Path) -> Theme:
 
 
 def gold_fault(gold: SourceGold, item: TextItem | TableItem | ImageItem | VideoItem | None) -> str:
-    """What is wrong with a gold entry; "" where nothing is."""
+    """What is wrong with a gold entry; "" if nothing is."""
     if item is None:
         return "no such item in this file"
     kinds = [k for k in ("quote", "quotes", "rows", "seconds") if getattr(gold, k) is not None]
@@ -264,8 +264,8 @@ def _validate(adapter: TypeAdapter[Any], record: Any, path: Path, place: str) ->
         return adapter.validate_python(record)
     except ValidationError as e:
         first = e.errors()[0]
-        where = ".".join(
+        place_in = ".".join(
             str(x) for x in first["loc"] if x not in ("text", "table", "image", "video") or len(first["loc"]) == 1
         )
         name = record.get("id", place) if isinstance(record, dict) else place
-        raise DataError(f"{path}: {name}: {where + ': ' if where else ''}{first['msg']}") from None
+        raise DataError(f"{path}: {name}: {place_in + ': ' if place_in else ''}{first['msg']}") from None

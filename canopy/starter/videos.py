@@ -21,7 +21,7 @@ ACCENTS = ("#1f6f8b", "#b5543b", "#5b7a3a", "#7a4f86", "#a9791c", "#2f5d9b", "#8
 
 
 def write_video(item: VideoItem, path: Path) -> None:
-    """Write the lesson as MP4: H.264 where this build of PyAV has it, else MPEG-4; single thread, bit-exact."""
+    """Write the lesson as MP4: H.264 if this build of PyAV has it, otherwise MPEG-4; single thread, bit-exact."""
     codec, options = "mpeg4", {"qmin": "4", "qmax": "4"}
     if "libx264" in av.codecs_available:
         codec, options = "libx264", {"preset": "veryfast", "crf": "26", "x264-params": X264}
