@@ -30,9 +30,9 @@ class GoldRecord(TypedDict, total=False):
     """
 
     item: str
-    chars: list[tuple[int, int]]
+    chars: list[list[int]]
     rows: list[int]
-    seconds: list[tuple[float, float]]
+    seconds: list[list[float]]
     group: int
 
 

@@ -68,11 +68,11 @@ def question_record(question: SourceQuestion, texts: dict[str, str]) -> Question
         entry: GoldRecord = {"item": g.item}
         if g.passages:
             starts = [(texts[g.item].index(p), len(p)) for p in g.passages]
-            entry["chars"] = sorted((a, a + n) for a, n in starts)
+            entry["chars"] = sorted([a, a + n] for a, n in starts)
         elif g.rows:
             entry["rows"] = g.rows
         elif g.seconds:
-            entry["seconds"] = list(g.seconds)
+            entry["seconds"] = [[a, b] for a, b in g.seconds]
         gold.append(entry)
     return {
         "id": question.id,
