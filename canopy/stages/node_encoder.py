@@ -14,8 +14,9 @@ from canopy.atomic import replace_directory, write_json
 from canopy.config import Config, Training
 from canopy.encoder.adapter import adapter_digest, save_adapter
 from canopy.encoder.base import TrainableEncoder
+from canopy.encoder.examples import Example, build_examples
 from canopy.encoder.loading import load_encoder
-from canopy.encoder.training import Example, build_examples, train_adapter
+from canopy.encoder.training import train_adapter
 from canopy.errors import DataError
 from canopy.hierarchy.tree import build_tree
 from canopy.items import read_items, read_questions, write_table

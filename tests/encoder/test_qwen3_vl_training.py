@@ -11,11 +11,12 @@ import pytest
 from canopy.config import Training
 from canopy.encoder.adapter import adapter_digest, load_adapter, save_adapter
 from canopy.encoder.base import NodeRequest
+from canopy.encoder.examples import Example, build_examples, halve
 from canopy.encoder.loading import load_encoder
 from canopy.encoder.memory import Accumulation
 from canopy.encoder.qwen3_vl import Qwen3VLEncoder
 from canopy.encoder.qwen3_vl_model import load_backbone
-from canopy.encoder.training import Example, build_examples, decision_losses, halve, train_adapter
+from canopy.encoder.training import decision_losses, train_adapter
 from canopy.errors import DeviceError, EncoderMismatch
 from canopy.gold.instances import build_instances
 from canopy.hierarchy.leaves import cut_item

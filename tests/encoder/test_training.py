@@ -8,8 +8,9 @@ import pytest
 
 from canopy.config import Training
 from canopy.encoder.adapter import adapter_digest, save_adapter
+from canopy.encoder.examples import build_examples, epoch_batches, micro_batches
 from canopy.encoder.minilm import MiniLMEncoder
-from canopy.encoder.training import build_examples, decision_losses, epoch_batches, micro_batches, train_adapter
+from canopy.encoder.training import decision_losses, train_adapter
 from canopy.gold.instances import build_instances
 from canopy.hierarchy.tree import build_tree
 from canopy.items import Item
