@@ -116,12 +116,12 @@ def ingest(adapter: str, raw: Path, root: Path) -> dict[str, object]:
     config = Config(benchmarks={"b": Benchmark(adapter=adapter, path=str(raw))},
                     ingest={"ocr": False, "max_quarantined_share": 1.0})
     try:
-        done = benchmark.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
+        result = benchmark.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
         gold_spans.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
         training_instances.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
     except CanopyError as e:
         return {"error": str(e)}
-    return {"counts": {k: done.metrics[k] for k in ("read", "mapped", "fallback", "waiting", "quarantined")}}
+    return {"counts": {k: result.metrics[k] for k in ("read", "mapped", "fallback", "waiting", "quarantined")}}
 
 
 def main(releases: dict[str, str], cases: int) -> None:
