@@ -102,6 +102,13 @@ def test_a_line_of_a_stages_code(work: Work) -> None:
     assert work.run() == {"item_index": ("code changed: canopy/stages/item_index.py",)}  # same output: nothing below it
 
 
+def test_a_word_of_a_reports_template_leaves_answers_alone(work: Work) -> None:
+    template = next((work.root / "canopy" / "report" / "templates").glob("*.html"))
+    work.edit(template, lambda t: t + "<!-- a word -->\n")
+    ran = work.run()
+    assert "report" in ran and set(ran) <= {"report", "registered_model"}
+
+
 def test_a_training_parameter(work: Work) -> None:
     set_params(work.root, ["training.weight_decay=0.02"])
     ran = work.run()
