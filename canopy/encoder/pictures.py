@@ -137,7 +137,7 @@ class Pictures:
             # Kept at the largest size any node is shown at: every node's frames come from the same picture, whatever
             # was decoded before.
             image = frame.image.resize(fit(*frame.image.size, FRAME_PIXELS, self._step), _bicubic())
-            self._frames[view.path, view.digest, frame.asked] = (frame.time, image)
+            self._frames[view.path, view.digest, frame.moment] = (frame.time, image)
             self._used += image.width * image.height * 3
         notes += [f"{view.path.name}: {t}" for t in messages]
         here = {(view.path, view.digest, t) for t in view.times}

@@ -136,15 +136,15 @@ def _read_page(page: Page, number: int) -> tuple[list[tuple[float, TableBlock]],
     if len(page.chars) + len(page.rects) + len(page.lines) + len(page.curves) > MAX_OBJECTS:
         raise Unusable(f"page {number} holds more than {MAX_OBJECTS:,} characters and lines")
     tables, boxes = [], []
-    shown = without_doubles(page)
-    for table in shown.find_tables():
+    single = without_doubles(page)
+    for table in single.find_tables():
         rows = [[shown_signs(cell or "") for cell in row] for row in table.extract(x_tolerance_ratio=WORD_GAP)]
         block = normalise_table(rows, place=f"p{number}")
         if block is None or len(block.header) < 2 or (len(list(block.rows)) < 2 and not any(block.header)):
             continue  # a frame around something
         tables.append((float(table.bbox[1]), block))
         boxes.append(table.bbox)
-    return tables, page_lines(page_words(shown, boxes), float(page.width))
+    return tables, page_lines(page_words(single, boxes), float(page.width))
 
 
 def _is_scan(page: Page, lines: list[Line], tables: list[tuple[float, TableBlock]]) -> bool:

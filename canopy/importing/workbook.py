@@ -165,9 +165,9 @@ def shown_value(value: Any, number_format: str = "") -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return ""
     if isinstance(value, (int, float)) and number_format not in ("", "General", None):
-        shown = format_number(value, str(number_format))
-        if shown is not None:
-            return shown
+        formatted = format_number(value, str(number_format))
+        if formatted is not None:
+            return formatted
     if isinstance(value, datetime.timedelta):
         return _duration(value, str(number_format or ""))
     if isinstance(value, float):

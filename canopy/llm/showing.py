@@ -111,7 +111,7 @@ def _encode_frames(
 ) -> tuple[tuple[tuple[float, str], ...], int]:
     from canopy.media.videos import iterate_frames
 
-    frames = tuple((f.asked, encode_jpeg(f.image)) for f in iterate_frames(Path(path), times, max_side=1280))
+    frames = tuple((f.moment, encode_jpeg(f.image)) for f in iterate_frames(Path(path), times, max_side=1280))
     return frames, len(times) - len(frames)
 
 

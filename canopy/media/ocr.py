@@ -140,7 +140,7 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
         still = (
             before is not None and look.shape == before.shape and int(np.abs(look - before).max()) <= STILL_DIFFERENCE
         )
-        seen.append((frame.asked, seen[-1][1] if still else read_lines(frame.image)))
+        seen.append((frame.moment, seen[-1][1] if still else read_lines(frame.image)))
         before = before if still else look
     return merge_lines(seen)
 

@@ -67,13 +67,13 @@ class VideoFacts:
 class Frame:
     """A frame of a video.
 
-    ``time``: its own timestamp in seconds from the container's start, at most ``asked`` (the time at which it is shown
+    ``time``: its own timestamp in seconds from the container's start, at most ``moment`` (the time
     that was asked for) unless the video's first frame comes a little later.
     """
 
     time: float
     image: Image = field(repr=False)
-    asked: float
+    moment: float
 
 
 def frame_times(lo: float, hi: float, every: float = FRAME_EVERY, limit: int = FRAME_LIMIT) -> list[float]:

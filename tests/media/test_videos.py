@@ -40,9 +40,9 @@ def test_the_frame_on_the_screen_at_a_time_is_given(tmp_path: Path, name: str, s
     path = write_video(tmp_path / name, stamps, codec="libvpx" if name.endswith("webm") else "libx264")
     times = [0.0, 0.05, 2.9, 3.0, 4.999, 5.0, 6.9, 8.0, 9.9]
     frames = read_frames(path, times[::-1])
-    assert [f.asked for f in frames] == times
+    assert [f.moment for f in frames] == times
     for frame in frames:
-        want = shown_at(stamps, frame.asked)
+        want = shown_at(stamps, frame.moment)
         assert number_of(frame.image) == want
         assert frame.time == pytest.approx(stamps[want], abs=2e-3)
     facts = probe_video(path)
@@ -58,7 +58,7 @@ def test_key_frames_may_be_everywhere_or_only_at_the_start(tmp_path: Path, gop: 
 def test_a_time_past_the_last_picture_has_no_frame_and_is_told(tmp_path: Path) -> None:
     notes: list[str] = []
     path = write_video(tmp_path / "a.mkv", REGULAR)
-    assert [f.asked for f in read_frames(path, [5, 30, 400], notes)] == [5]
+    assert [f.moment for f in read_frames(path, [5, 30, 400], notes)] == [5]
     assert notes == ["2 of 3 frames cannot be decoded or lie past the last picture, the first at 30 s"]
 
 
@@ -171,7 +171,7 @@ def test_damage_in_the_middle_costs_only_what_it_hits(tmp_path: Path, noisy: lis
     data = bytearray(path.read_bytes())
     data[len(data) * 4 // 10:len(data) * 5 // 10] = bytes(len(data) // 10)
     path.write_bytes(data)
-    frames = {f.asked: number_of(f.image) for f in read_frames(path, [1, 2, 7, 8, 9])}
+    frames = {f.moment: number_of(f.image) for f in read_frames(path, [1, 2, 7, 8, 9])}
     assert frames == {1: 25, 2: 50, 7: 175, 8: 200, 9: 225}
 
 
@@ -244,9 +244,9 @@ def test_frames_of_a_node_lie_in_it_evenly_and_are_its_parents_too(lo: float, le
 def test_frames_are_given_one_by_one(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", REGULAR)
     frames = iterate_frames(path, [1, 2, 3])
-    assert next(frames).asked == 1
+    assert next(frames).moment == 1
     path.unlink()  # the file is open; nothing more than the next frame has been decoded
-    assert [f.asked for f in frames] == [2, 3]
+    assert [f.moment for f in frames] == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_real_videos_show_the_frame_that_their_container_says(
         every = [(f.time, f.to_image()) for f in container.decode(container.streams[stream])]
     stamps = [t for t, _ in every]
     for frame in read_frames(path, [0.3, 1.0, 2.5, 5.0, end - 0.01]):
-        want = shown_at(stamps, frame.asked)
-        assert frame.time == pytest.approx(stamps[want], abs=1e-6) and 0 <= frame.asked - frame.time < 0.1
+        want = shown_at(stamps, frame.moment)
+        assert frame.time == pytest.approx(stamps[want], abs=1e-6) and 0 <= frame.moment - frame.time < 0.1
         assert np.abs(np.asarray(frame.image, np.int16) - np.asarray(every[want][1], np.int16)).mean() < 2
 
 
