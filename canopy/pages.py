@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-# Control characters show nothing, and direction characters turn a line around. Lone surrogates cannot be written as UTF-8.
+# Control characters show nothing, direction characters turn a line around, and lone surrogates are no UTF-8.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -31,7 +31,8 @@ def environment(*folders: Path) -> Environment:
     Every value is escaped unless it is ``Markup``. A name that a template does not get is an error.
     """
     return Environment(
-        loader=FileSystemLoader([str(f) for f in folders], followlinks=False), autoescape=True, undefined=StrictUndefined,
+        loader=FileSystemLoader([str(f) for f in folders], followlinks=False), autoescape=True,
+        undefined=StrictUndefined,
         finalize=_finalize, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
 
 

@@ -17,7 +17,7 @@ from canopy.embeddings.build import build_store
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.adapter import add_adapter, save_adapter
 from canopy.encoder.loading import load_encoder
-from canopy.evaluation.measurement import SCHEMAS
+from canopy.evaluation.rows import SCHEMAS
 from canopy.hierarchy.leaves import cut_item
 from canopy.hierarchy.tree import build_tree
 from canopy.index.item_index import ItemIndex

@@ -1,4 +1,5 @@
-"""A benchmark's test questions and gold items as flat arrays, with the tokens and the answers in them: what is measured on."""
+"""A benchmark's test questions and gold items as flat arrays, with the tokens and the answers in them: what is
+measured on."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def _flatten(lists: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 def build_cases(gold: Sequence[Mapping[str, Any]], splits: Sequence[Mapping[str, Any]],
                 instances: Sequence[Mapping[str, Any]], branching: int) -> Cases:
-    """Gather the test split's gold rows and instances into flat arrays (rows as the stages before this one write them)."""
+    """Gather the test split's gold rows and instances, as the stages before write them, into flat arrays."""
     test = {s["question_id"] for s in splits if s["split"] == "test"}
     rows = [g for g in gold if g["question_id"] in test]
     annotated = {g["question_id"] for g in rows}
@@ -72,24 +73,28 @@ def build_cases(gold: Sequence[Mapping[str, Any]], splits: Sequence[Mapping[str,
     located = np.zeros(len(pair), dtype=bool)
     located[row_pair[np.array([g["coverage"] == "located" for g in rows], dtype=bool)]] = True
 
-    asked = [i for i in instances if (i["question_id"], i["item_id"]) in pair]
-    at = np.array([pair[i["question_id"], i["item_id"]] for i in asked], dtype=np.int64)
-    children, offsets = _flatten([i["child_nodes"] for i in asked])
-    child_gold, _ = _flatten([i["child_gold"] for i in asked])
+    judged = [i for i in instances if (i["question_id"], i["item_id"]) in pair]
+    at = np.array([pair[i["question_id"], i["item_id"]] for i in judged], dtype=np.int64)
+    children, offsets = _flatten([i["child_nodes"] for i in judged])
+    child_gold, _ = _flatten([i["child_gold"] for i in judged])
     start = layout.nodes[at]
-    decisions = Decisions(start + np.array([i["node"] for i in asked], dtype=np.int64),
-                            np.array([i["fully_gold"] for i in asked], dtype=bool), offsets,
+    decisions = Decisions(start + np.array([i["node"] for i in judged], dtype=np.int64),
+                            np.array([i["fully_gold"] for i in judged], dtype=bool), offsets,
                             children + np.repeat(start, np.diff(offsets)), child_gold.astype(bool))
     return Cases(questions, layout, np.array([number[g["question_id"]] for g in first], dtype=np.int64),
                  [g["item_id"] for g in first], np.array([g["modality"] for g in first], dtype=object), row_pair,
                  np.array([g["group"] for g in rows], dtype=np.int64), row_offsets,
                  fragments + np.repeat(layout.fragments[row_pair], np.diff(row_offsets)), located, decisions, at,
-                 np.array([i["group"] for i in asked], dtype=np.int64), np.array([i["depth"] for i in asked], dtype=np.int64))
+                 np.array([i["group"] for i in judged], dtype=np.int64),
+                 np.array([i["depth"] for i in judged], dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Tokens and answers of the pairs: ``once``/``each`` as in ``metrics.kept_tokens``; statements as in ``answers_kept``."""
+    """Tokens and answers of the pairs: ``once``/``each`` as in ``metrics.kept_tokens``.
+
+    Statements as in ``answers_kept``.
+    """
 
     once: np.ndarray
     each: np.ndarray
@@ -105,9 +110,9 @@ def read_words(cases: Cases, items: Mapping[str, Item], questions: Mapping[str, 
     for p, i in enumerate(cases.pair_item):
         if i not in words:
             words[i] = item_words(items[i], cut_item(items[i], segment_seconds))
-        held, expected = len(words[i][1]), int(cases.layout.fragments[p + 1] - cases.layout.fragments[p])
-        if held != expected:
-            raise DataError(f"item {i}: {held} fragments, but its gold was mapped onto {expected}; rerun gold_spans")
+        count, expected = len(words[i][1]), int(cases.layout.fragments[p + 1] - cases.layout.fragments[p])
+        if count != expected:
+            raise DataError(f"item {i}: {count} fragments, but its gold was mapped onto {expected}; rerun gold_spans")
     texts = [t for once, each in words.values() for t in (once, *each)]
     counted = np.asarray(count_tokens(texts), dtype=np.int64) if texts else np.zeros(0, dtype=np.int64)
     tokens, start = {}, 0
@@ -118,9 +123,11 @@ def read_words(cases: Cases, items: Mapping[str, Item], questions: Mapping[str, 
     stated = []
     for p, i in enumerate(cases.pair_item):
         q = int(cases.pair_question[p])
-        for lo, hi in find_answers(accepted[cases.questions[q]], *words[i], across=items[i].modality in ("text", "video")):
+        for lo, hi in find_answers(accepted[cases.questions[q]], *words[i],
+                                   across=items[i].modality in ("text", "video")):
             stated.append((cases.layout.fragments[p] + lo, cases.layout.fragments[p] + hi, q))
-    found = np.array(stated, dtype=np.int64).reshape(-1, 3)
-    each = [tokens[i][1] for i in cases.pair_item]
-    return Words(np.array([tokens[i][0] for i in cases.pair_item], dtype=np.int64),
-                 np.concatenate(each) if each else np.zeros(0, dtype=np.int64), found[:, 0], found[:, 1], found[:, 2])
+    places = np.array(stated, dtype=np.int64).reshape(-1, 3)
+    counts = [tokens[i][1] for i in cases.pair_item]
+    once = np.array([tokens[i][0] for i in cases.pair_item], dtype=np.int64)
+    each_flat = np.concatenate(counts) if counts else np.zeros(0, dtype=np.int64)
+    return Words(once, each_flat, places[:, 0], places[:, 1], places[:, 2])

@@ -1,4 +1,5 @@
-"""What is measured without a language model: decisions, gold recall, tokens, pruning, answers still in evidence, retrieval.
+"""What is measured without a language model: decisions, gold recall, tokens, pruning, answers still in evidence,
+retrieval.
 
 Alternatives: gold annotations of one question with different ``group`` are alternatives, any one of which suffices. A
 decision counts once per (question, item, node) and holds if it holds under any alternative that has the node in its V;
@@ -11,10 +12,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from canopy.evaluation.rows import Level, QuestionRecall
 from canopy.selection.layout import Layout
 
 DEPTH_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -34,9 +35,9 @@ class Decisions:
 def decisions_held(decisions: Decisions, scores: np.ndarray) -> np.ndarray:
     """For each instance, whether every one of its preferences holds.
 
-    Ties follow the refinement rule, so that a decision that holds is what the rule does: a child with its parent's score
-    is explored, hence "child beats v" is s(child) >= s(v) and "v beats child" is s(v) > s(child). Then "gold-overlapping
-    children beat the others" follows strictly from the other two, and needs no convention of its own.
+    Ties follow the refinement rule, so that a decision that holds is what the rule does: a child with its parent's
+    score is explored, hence "child beats v" is s(child) >= s(v) and "v beats child" is s(v) > s(child). Then
+    "gold-overlapping children beat the others" follows strictly from the other two, and needs no convention of its own.
     """
     if not len(decisions.node):
         return np.zeros(0, dtype=bool)
@@ -55,7 +56,8 @@ def gold_recall(kept: np.ndarray, gold: np.ndarray, offsets: np.ndarray) -> tupl
     return total[offsets[1:]] - total[offsets[:-1]], np.diff(offsets)
 
 
-def best_alternative(hits: np.ndarray, sizes: np.ndarray, question: np.ndarray, group: np.ndarray, questions: int) -> np.ndarray:
+def best_alternative(hits: np.ndarray, sizes: np.ndarray, question: np.ndarray, group: np.ndarray,
+                     questions: int) -> np.ndarray:
     """Per question, the recall of its best group: hits over sizes, summed over the group's rows (its items) first."""
     if not len(hits):
         return np.full(questions, np.nan)
@@ -81,11 +83,12 @@ _ARTICLES = frozenset(("a", "an", "the"))
 
 
 def answer_words(text: str) -> list[str]:
-    """Words as answers are matched: case folded, punctuation and English articles dropped, compatibility forms joined."""
+    """Words as answers are matched: case folded, compatibility forms joined, no punctuation or English articles."""
     return [w for w in re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()) if w not in _ARTICLES]
 
 
-def find_answers(answers: Iterable[Sequence[str]], once: str, each: Sequence[str], across: bool) -> list[tuple[int, int]]:
+def find_answers(answers: Iterable[Sequence[str]], once: str, each: Sequence[str],
+                 across: bool) -> list[tuple[int, int]]:
     """Where an item states an accepted answer, as fragment ranges ``[lo, hi)`` that must all be kept.
 
     Parameters
@@ -121,8 +124,9 @@ def matchable(answers: Iterable[str]) -> list[list[str]]:
 def answers_kept(kept: np.ndarray, lo: np.ndarray, hi: np.ndarray, question: np.ndarray, questions: int) -> np.ndarray:
     """Per question 1.0 if some statement of its answer is kept entirely, 0.0 if none is, NaN if its items state none.
 
-    ``lo``/``hi`` are flat fragment indices of the statements and ``question`` their questions. Every item keeps at least
-    one fragment under every system, so a statement with ``lo == hi`` (in the words that come once) is always kept.
+    ``lo``/``hi`` are flat fragment indices of the statements and ``question`` their questions. Every item keeps at
+    least one fragment under every system, so a statement with ``lo == hi`` (in the words that come once) is always
+    kept.
     """
     total = np.zeros(len(kept) + 1, dtype=np.int64)
     np.cumsum(kept, out=total[1:])
@@ -132,13 +136,13 @@ def answers_kept(kept: np.ndarray, lo: np.ndarray, hi: np.ndarray, question: np.
     return out
 
 
-def retrieval_ranks(found: Sequence[Sequence[str]], gold: Sequence[Mapping[int, Iterable[str]]],
-                    depths: Sequence[int]) -> list[dict[str, Any]]:
+def retrieval_ranks(rankings: Sequence[Sequence[str]], gold: Sequence[Mapping[int, Iterable[str]]],
+                    depths: Sequence[int]) -> list[QuestionRecall]:
     """Recall of gold items at each depth, one row per (question, k), best over the question's alternatives.
 
     Parameters
     ----------
-    found : list of list of str
+    rankings : list of list of str
         Item ids retrieved for each question, best first.
     gold : list of dict
         For each question, group -> gold item ids.
@@ -146,41 +150,45 @@ def retrieval_ranks(found: Sequence[Sequence[str]], gold: Sequence[Mapping[int, 
     Returns
     -------
     list of dict
-        ``question`` (its position), ``k``, ``recall``, and ``rank`` of the first gold item (1 is best; None: not retrieved).
+        ``question`` (its position), ``k``, ``recall``, and ``rank`` of the first gold item: 1 is best, None if none was
+        retrieved.
     """
-    rows = []
-    for q, (ids, groups) in enumerate(zip(found, gold, strict=True)):
+    rows: list[QuestionRecall] = []
+    for q, (ids, groups) in enumerate(zip(rankings, gold, strict=True)):
         rank = {i: r for r, i in reversed(list(enumerate(ids, 1)))}
-        held = {g: sorted(rank.get(i, 0) for i in set(items)) for g, items in groups.items()}
-        ranks = [r for rs in held.values() for r in rs if r]
-        rows += [{"question": q, "k": int(k), "rank": min(ranks, default=None),
-                  "recall": max(sum(0 < r <= k for r in rs) / len(rs) for rs in held.values())} for k in depths]
+        ranks_of = {g: sorted(rank.get(i, 0) for i in set(items)) for g, items in groups.items()}
+        first = min((r for ranks in ranks_of.values() for r in ranks if r), default=None)
+        for k in depths:
+            recall = max(sum(0 < r <= k for r in ranks) / len(ranks) for ranks in ranks_of.values())
+            rows.append({"question": q, "k": int(k), "rank": first, "recall": recall})
     return rows
 
 
-def level_rows(layout: Layout, scores: np.ndarray, gold_node: np.ndarray, modality: np.ndarray, wanted: np.ndarray,
-               sample: int = 200) -> list[dict[str, Any]]:
+def level_rows(layout: Layout, scores: np.ndarray, gold_node: np.ndarray, modality: np.ndarray,
+               takes_part: np.ndarray, sample: int = 200) -> list[Level]:
     """Distribution of root-relative scores s(v) - s(root) below the root, by modality ('all' too), depth and goldness.
 
     Parameters
     ----------
-    gold_node, modality, wanted : ndarray
-        Per node: overlaps the gold; its item's modality; whether its item takes part (located gold only: where the whole
-        item is gold there is nothing to tell apart).
+    gold_node, modality, takes_part : ndarray
+        Per node: overlaps the gold; its item's modality; whether its item takes part (located gold only: where the
+        whole item is gold there is nothing to tell apart).
     sample : int
         At most this many values are kept a row: evenly spaced order statistics, hence the same every time.
     """
     depth = layout.forest.depth
     relative = scores - scores[layout.nodes[:-1]][layout.owner]
-    rows = []
-    for kind in ["all", *sorted(set(modality[wanted].tolist()))]:
-        inside = wanted & (depth > 0) & ((modality == kind) | (kind == "all"))
+    rows: list[Level] = []
+    for kind in ["all", *sorted(set(modality[takes_part].tolist()))]:
+        inside = takes_part & (depth > 0) & ((modality == kind) | (kind == "all"))
         for d in np.unique(depth[inside]).tolist():
             for is_gold in (True, False):
                 values = np.sort(relative[inside & (depth == d) & (gold_node == is_gold)].astype(np.float64))
                 if not len(values):
                     continue
-                picked = np.unique(np.linspace(0, len(values) - 1, min(sample, len(values))).round().astype(np.int64))
-                rows.append({"modality": kind, "depth": int(d), "gold": is_gold, "n": len(values), "mean": float(values.mean()),
-                             "quantiles": np.quantile(values, DEPTH_QUANTILES).tolist(), "sample": values[picked].tolist()})
+                order = np.unique(np.linspace(0, len(values) - 1, min(sample, len(values))).round().astype(np.int64))
+                rows.append({"modality": kind, "depth": int(d), "gold": is_gold, "n": len(values),
+                             "mean": float(values.mean()),
+                             "quantiles": np.quantile(values, DEPTH_QUANTILES).tolist(),
+                             "sample": values[order].tolist()})
     return rows

@@ -39,7 +39,10 @@ def any_level(m: int) -> str:
 
 
 def current_name(name: str) -> str:
-    """A system's name as it is now; evaluations of earlier versions say ``f0 one_pass``, ``flat leaf m=2`` or ``whole item``."""
+    """A system's name as it is now.
+
+    Evaluations of earlier versions say ``f0 one_pass``, ``flat leaf m=2`` or ``whole item``.
+    """
     for pattern, prefix in _EARLIER:
         if match := re.fullmatch(pattern, name):
             return prefix + match[1].replace("_", "-")

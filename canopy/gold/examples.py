@@ -93,9 +93,11 @@ def render_examples(benchmark: str, questions: Sequence[Question], annotations: 
     def view(question: Question) -> ExampleView:
         alternatives = []
         for group in sorted(groups[question.id])[:ALTERNATIVES]:
-            alternatives.append([_view_item(r, by_item.get((question.id, r["item_id"], group), ()),
-                                            items[r["item_id"]], segment_seconds,
-                                            media) for r in groups[question.id][group]])
+            views = []
+            for r in groups[question.id][group]:
+                of_item = by_item.get((question.id, r["item_id"], group), ())
+                views.append(_view_item(r, of_item, items[r["item_id"]], segment_seconds, media))
+            alternatives.append(views)
         facts = " · ".join(f for f in (question.id, question.type, question.split) if f)
         return ExampleView(question, facts, alternatives, len(groups[question.id]))
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.benchmarks.declaration import Benchmark
+from canopy.config import CorpusScope
 from canopy.errors import DataError
 from canopy.scoring.measure import ANSWERS, measures_of
 
@@ -26,7 +27,7 @@ _NOT_COLUMNS = frozenset({"calls", *_OF_CALLS})
 class Curve(TypedDict):
     """A point of a compressor's curve, without a reader; each measure also has ``_low`` and ``_high``."""
 
-    corpus_scope: str
+    corpus_scope: CorpusScope
     compressor: str
     scorer: str
     size: float | None
@@ -45,7 +46,7 @@ class Curve(TypedDict):
 class EqualTokens(TypedDict):
     """CANOPY's rule ``reference`` against another compressor at the same number of tokens, in one measure."""
 
-    corpus_scope: str
+    corpus_scope: CorpusScope
     reference: str
     compressor: str
     scorer: str
@@ -153,7 +154,7 @@ class Answered:
     primary: tuple[str, ...]
     rules: str
     readers: tuple[Reader, ...]
-    corpus_scopes: tuple[str, ...]
+    corpus_scopes: tuple[CorpusScope, ...]
     systems: tuple[System, ...]
     own_is_unified: bool = False
     trained: bool = True
@@ -166,7 +167,8 @@ class Answered:
         return next((s for s in self.systems if s.name == name), None)
 
 
-def read_answered(folder: Path, name: str, trained: bool = True, declaration: Benchmark | None = None) -> Answered | None:
+def read_answered(folder: Path, name: str, trained: bool = True, declaration: Benchmark
+                  | None = None) -> Answered | None:
     """Read ``data/answers/<name>``; None if the stage has not run.
 
     Raises
@@ -225,7 +227,10 @@ def _by_question(table: pa.Table) -> pd.DataFrame:
 
 
 def _nested(table: pa.Table, column: str, by: str) -> pd.DataFrame:
-    """The structs of a list column, summed over questions by cell and ``by``, without variants and a question's other seeds."""
+    """The structs of a list column, summed over questions by cell and ``by``.
+
+    Variants are left out, and of a question all seeds but the first.
+    """
     cells = table.select([*CELL, "question_id"]).to_pandas()
     table = table.filter(pa.array(((cells["variant"] == "") & ~cells.duplicated()).to_numpy(dtype=bool)))
     lists = table[column].combine_chunks()
@@ -241,4 +246,5 @@ def _nested(table: pa.Table, column: str, by: str) -> pd.DataFrame:
 
 def _owners(lists: pa.ListArray, rows: int) -> np.ndarray:
     """For each element of a list column, the row that it is in."""
-    return np.repeat(np.arange(rows), lists.value_lengths().to_numpy(zero_copy_only=False)) if rows else np.zeros(0, dtype=np.int64)
+    return np.repeat(np.arange(rows), lists.value_lengths().to_numpy(zero_copy_only=False)) if rows else np.zeros(0,
+                                                                                                                  dtype=np.int64)

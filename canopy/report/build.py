@@ -1,4 +1,5 @@
-"""The report: what was run, what came out, with what certainty, and how far it carries, as a page, a text, tables and metrics."""
+"""The report: what was run, what came out, with what certainty, and how far it carries, as a page, a text, tables and
+metrics."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ from canopy.report.values import to_csv
 from canopy.report.words import DEFINITIONS, limits_of
 
 TITLE = "CANOPY: what compression keeps, and what is answered from it"
-_UNANSWERED = ("The stage answers has not run, so no system answered a question: `canopy evaluate` runs it and writes this report again.")
+_UNANSWERED = ("The stage answers has not run, so no system answered a question: `canopy evaluate` runs it and writes "
+               "this report again.")
 
 
 @dataclass(slots=True)
@@ -74,7 +76,8 @@ class Report:
     rows: list[dict[str, str]] = field(default_factory=list)
 
 
-def build_report(results: Sequence[Results], training: Mapping[str, object], curve: pd.DataFrame | None, settings: Settings,
+def build_report(results: Sequence[Results], training: Mapping[str, object], curve: pd.DataFrame | None,
+                 settings: Settings,
                  corpus: Summary | None = None, answers: Sequence[Answered] = (), cases: Sequence[Case] = (),
                  items: Mapping[str, Item] | None = None, page: CasePage | None = None) -> Report:
     """The report over all benchmarks; equal input gives equal bytes.
@@ -118,7 +121,8 @@ def build_report(results: Sequence[Results], training: Mapping[str, object], cur
         data_section(results, training, corpus or {}),
         _paper_section(),
         Section("limits", "Limits", (Bullets(tuple(limits_of(measured, settings, training, views))),)),
-        Section("definitions", "How it is measured", (Terms((*DEFINITIONS, *((f"scores of {a.name}", a.rules) for a in answers))),)),
+        Section("definitions", "How it is measured",
+                (Terms((*DEFINITIONS, *((f"scores of {a.name}", a.rules) for a in answers))),)),
     ]
     sections.append(not_run_section(answers, [s.key for s in sections]))
     metrics = build_metrics(measured, values, comparisons, cells)
@@ -140,7 +144,8 @@ def answer_sections(views: Sequence[View], answers: Sequence[Answered] = ()) -> 
     inside = [v.only([g for g in v.groups if not g.answered.out_of_domain]) for v in views]
     outside = [v.only([g for g in v.groups if g.answered.out_of_domain]) for v in views]
     sections = [
-        main_section(inside), components_section(views), options_section(views), selection_section(views), flat_section(views),
+        main_section(inside), components_section(views), options_section(views), selection_section(views),
+        flat_section(views),
         compressors_section(views), compression_section(answers), aks_section(views), sensitivity_section(views),
         branching_section(views), items_section(views), routed_section(views), out_of_domain_section(outside),
         decided_section(views), cost_section(views)]

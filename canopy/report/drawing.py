@@ -1,4 +1,5 @@
-"""How the report's figures are drawn: one style, SVG text that is legible on a light and on a dark page, the same bytes every time."""
+"""How the report's figures are drawn: one style, SVG text that is legible on a light and on a dark page, the same
+bytes every time."""
 
 from __future__ import annotations
 
@@ -22,11 +23,15 @@ def figure_of(width: float, height: float, **grid: Any) -> Iterator[tuple[Any, A
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    style = {"svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 9.5, "axes.edgecolor": GRID, "axes.linewidth": 0.9,
+    style = {"svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 9.5, "axes.edgecolor": GRID,
+             "axes.linewidth": 0.9,
              "axes.labelcolor": INK, "axes.titlesize": 10, "axes.titlecolor": INK, "axes.titlelocation": "left",
-             "axes.titleweight": "bold", "xtick.color": INK, "ytick.color": INK, "text.color": INK, "axes.grid": True, "grid.color": GRID,
-             "grid.linewidth": 0.7, "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False, "xtick.major.size": 0,
-             "ytick.major.size": 0, "legend.frameon": False, "text.parse_math": False, "legend.fontsize": 9, "lines.solid_capstyle": "round"}
+             "axes.titleweight": "bold", "xtick.color": INK, "ytick.color": INK, "text.color": INK, "axes.grid": True,
+             "grid.color": GRID,
+             "grid.linewidth": 0.7, "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False,
+             "xtick.major.size": 0,
+             "ytick.major.size": 0, "legend.frameon": False, "text.parse_math": False, "legend.fontsize": 9,
+             "lines.solid_capstyle": "round"}
     with rc_context(style):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.subplots(**grid)
@@ -43,7 +48,8 @@ def svg_of(figure: Any, name: str) -> str:
 
     held = io.StringIO()
     with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        figure.savefig(held, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(held, format="svg", transparent=True,
+                       metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = held.getvalue()
     text = text[text.index("<svg"):]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
@@ -97,7 +103,8 @@ def shares_plot(rows: Sequence[tuple[str, str, Sequence[int]]], outcomes: Sequen
                 width = count / total
                 ax.barh(y, width, left=left, height=0.72, color=color, edgecolor="none")
                 if width > 0.09:
-                    ax.text(left + width / 2, y, f"{100 * width:.0f}%", ha="center", va="center", fontsize=8.5, color="#10151c")
+                    ax.text(left + width / 2, y, f"{100 * width:.0f}%", ha="center", va="center", fontsize=8.5,
+                            color="#10151c")
                 left += width
             ax.text(1.015, y, f"{sum(counts):,}", va="center", fontsize=8.5)
             labels.append(f"{group} · {label}")

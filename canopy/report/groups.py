@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from canopy.answers.comparison import Columns, Name, SystemComparison, select_measures
-from canopy.config import CORPUS_SCOPES
+from canopy.config import CORPUS_SCOPES, CorpusScope
 from canopy.report.answered import Answered
 from canopy.report.results import Settings
 
@@ -51,12 +51,15 @@ class Group(SystemComparison):
 
 @dataclass(slots=True)
 class View:
-    """All benchmarks' groups of one reader over one kind of corpus. ``label`` is who answered; ``suffix`` tells readers apart in files."""
+    """All benchmarks' groups of one reader over one kind of corpus. ``label`` is who answered.
+
+    ``suffix`` tells readers apart in files.
+    """
 
     reader: str
     label: str
     kind: str
-    corpus_scope: str
+    corpus_scope: CorpusScope
     groups: list[Group]
     suffix: str = ""
 

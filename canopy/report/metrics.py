@@ -7,22 +7,26 @@ from collections.abc import Mapping, Sequence
 from canopy.evaluation.comparison import Comparison
 from canopy.evaluation.systems import TUNED
 from canopy.report.groups import View
-from canopy.report.results import Results, Values
+from canopy.report.results import Results, Values, recall_depths
 from canopy.report.systems_table import KEPT
 from canopy.report.tables.figure_8_decisions import DecisionCell
 from canopy.scoring.bootstrap import Interval
 
 Metrics = dict[str, "Metrics | float | str"]  # names to values, nested
-_PRINTED = (("decision_accuracy", "decision accuracy"), ("gold_recall", "gold recall"), ("pruned", "pruned"), ("kept_share", "kept tokens"))
+_PRINTED = (("decision_accuracy", "decision accuracy"), ("gold_recall", "gold recall"), ("pruned", "pruned"),
+            ("kept_share", "kept tokens"))
 
 
-def build_metrics(results: Sequence[Results], values: Mapping[str, Values], comparisons: Mapping[str, Mapping[str, Comparison]],
+def build_metrics(results: Sequence[Results], values: Mapping[str, Values],
+                  comparisons: Mapping[str, Mapping[str, Comparison]],
                   cells: Sequence[DecisionCell]) -> Metrics:
     """Benchmark to system to measure, with differences, decisions by cell, retrieval and counts beside them."""
-    return {r.name: _metrics_of(r, values[r.name], comparisons[r.name], [c for c in cells if c.benchmark == r.name]) for r in results}
+    return {r.name: _metrics_of(r, values[r.name], comparisons[r.name], [c for c in cells if c.benchmark == r.name])
+            for r in results}
 
 
-def _metrics_of(r: Results, values: Values, comparisons: Mapping[str, Comparison], cells: Sequence[DecisionCell]) -> Metrics:
+def _metrics_of(r: Results, values: Values, comparisons: Mapping[str, Comparison],
+                cells: Sequence[DecisionCell]) -> Metrics:
     metrics: Metrics = {n: {k: round(i.estimate, 6) for k, i in v.items()} for n, v in values.items()}
     differences: Metrics = {}
     for key, c in comparisons.items():
@@ -32,12 +36,13 @@ def _metrics_of(r: Results, values: Values, comparisons: Mapping[str, Comparison
     decisions: dict[str, Metrics] = {}
     for cell in cells:
         decisions.setdefault(cell.modality, {})[cell.kind] = {
-            "baseline": cell.baseline, "n": cell.decisions, "f0": round(cell.f0.estimate, 6), TUNED: round(cell.tuned.estimate, 6),
+            "baseline": cell.baseline, "n": cell.decisions, "f0": round(cell.f0.estimate, 6),
+            TUNED: round(cell.tuned.estimate, 6),
             "difference": _rounded(cell.difference)}
     if decisions:
         metrics["decisions"] = {**decisions}
-    recalls = r.retrieval.groupby("k", sort=True)
-    metrics["retrieval"] = {f"recall_at_{int(k)}": round(float(p["recall"].mean()), 6) for k, p in recalls}
+    recalls = {k: r.retrieval[r.retrieval["k"] == k]["recall"] for k in recall_depths(r)}
+    metrics["retrieval"] = {f"recall_at_{k}": round(float(recall.mean()), 6) for k, recall in recalls.items()}
     metrics["counts"] = {"questions": r.questions, "decisions": r.decided}
     return metrics
 
@@ -47,7 +52,7 @@ def _rounded(interval: Interval) -> Metrics:
 
 
 def answer_metrics(views: Sequence[View]) -> Metrics:
-    """Benchmark to corpus to system to measure, of the first reader, for the systems of the main table and the oracles."""
+    """Benchmark to corpus to system to measure, of the first reader: the main table's systems and the oracles."""
     metrics: dict[str, Metrics] = {}
     for view in (v for v in views if not v.suffix):
         for group in view.groups:
@@ -62,7 +67,7 @@ def answer_metrics(views: Sequence[View]) -> Metrics:
 
 def summary_rows(results: Sequence[Results], values: Mapping[str, Values],
                  comparisons: Mapping[str, Mapping[str, Comparison]]) -> list[dict[str, str]]:
-    """Rows to print after a run: f0 (its better mode by decision accuracy) and f_theta per benchmark, keys as column titles."""
+    """Rows to print after a run, keys as column titles: f0 in its mode of better decisions, and f_theta."""
     rows = []
     for r in results:
         if "decision_accuracy" not in comparisons[r.name]:

@@ -164,7 +164,8 @@ class Section:
         return [f for b in self.blocks if isinstance(b, Figures) for f in b.figures]
 
 
-def section(key: str, title: str, text: Sequence[str] = (), tables: Sequence[Table] = (), figures: Sequence[Figure] = (), *,
+def section(key: str, title: str, text: Sequence[str] = (), tables: Sequence[Table] = (),
+            figures: Sequence[Figure] = (), *,
             folded: Sequence[Table] = (), headed: bool | None = None, places: Sequence[str] = (),
             quotation: Quotation | None = None) -> Section:
     """A section of sentences, tables, figures, and what the paper says of the same.

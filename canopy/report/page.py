@@ -53,7 +53,8 @@ class TableView:
 
 def page_html(title: str, lead: str, sections: Sequence[Section]) -> str:
     """A page of sections, with their contents."""
-    return pages.render_page("page.html", TEMPLATES, title=title, lead=lead, sections=sections, view=view_table, drawing=figure_markup)
+    return pages.render_page("page.html", TEMPLATES, title=title, lead=lead, sections=sections, view=view_table,
+                             drawing=figure_markup)
 
 
 def section_html(section: Section) -> str:

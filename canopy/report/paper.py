@@ -1,7 +1,8 @@
 """The paper's own figures, as data: what it published, where, and for which benchmark and system.
 
-CANOPY, arXiv 2610.00923. Values are what the paper states; nothing here is computed. The numbers of tables and figures are those under which the paper
-treats a subject; under which one a figure of its running text belongs is our reading, and one that belongs to none has no number.
+CANOPY, arXiv 2610.00923. Values are what the paper states; nothing here is computed. The numbers of tables and figures
+are those under which the paper treats a subject; under which one a figure of its running text belongs is our reading,
+and one that belongs to none has no number.
 """
 
 from __future__ import annotations
@@ -11,26 +12,37 @@ from dataclasses import dataclass
 
 SOURCE = "CANOPY, arXiv 2610.00923"
 READER = "Qwen3-VL-8B"
-NOTE = (f"{SOURCE}: Qwen3-VL-Embedding-2B as encoder, {READER} as reader unless said, 32.9 million items searched, 4,162 training questions. "
-        "Encoder, reader, corpus and sample are not this run's: the paper's figures stand beside ours to show what it found, not to be compared digit by digit.")
-SHORT_NOTE = f"{SOURCE}: another encoder, reader, corpus and sample than this run's. To show what it found, not to be compared digit by digit."
+NOTE = (f"{SOURCE}: Qwen3-VL-Embedding-2B as encoder, {READER} as reader unless said, 32.9 million items searched, "
+        f"4,162 training questions. "
+        "Encoder, reader, corpus and sample are not this run's: the paper's figures stand beside ours to show what it "
+        "found, not to be compared digit by digit.")
+SHORT_NOTE = (f"{SOURCE}: another encoder, reader, corpus and sample than this run's. To show what it found, not to be "
+              f"compared digit by digit.")
 
-# The columns of the paper's Table 1 and the rows of its Table 12; an adapter declares what the paper calls its benchmark.
+# The columns of the paper's Table 1 and the rows of its Table 12. An adapter declares what the paper calls its
+# benchmark.
 BENCHMARKS = ("NQ", "HotpotQA", "OTT-QA", "MMQA", "LVBench")
 OUT_OF_DOMAIN = ("2Wiki", "TAT-QA", "LongVideoBench")
 
 TITLES = {
-    "Table 1": "Main comparison", "Table 2": "Components", "Table 3": "Sensitivity", "Table 4": "Encoder", "Table 5": "Corpus", "Table 6": "AKS at other budgets",
-    "Table 7": "Compressors at other budgets", "Table 8": "Components, routed", "Table 9": "Branching B", "Table 10": "Items a round, k", "Table 11": "Gold recall",
-    "Table 12": "Out of domain", "Table 13": "Case study 1", "Table 14": "Case study 2", "Figure 2": "Quality against tokens", "Figure 4": "Compressors",
-    "Figure 5": "Selection, gold items given", "Figure 6": "Scores by level", "Figure 7": "Flat selection by m", "Figure 8": "Decisions",
+    "Table 1": "Main comparison", "Table 2": "Components", "Table 3": "Sensitivity", "Table 4": "Encoder",
+    "Table 5": "Corpus", "Table 6": "AKS at other budgets",
+    "Table 7": "Compressors at other budgets", "Table 8": "Components, routed", "Table 9": "Branching B",
+    "Table 10": "Items a round, k", "Table 11": "Gold recall",
+    "Table 12": "Out of domain", "Table 13": "Case study 1", "Table 14": "Case study 2",
+    "Figure 2": "Quality against tokens", "Figure 4": "Compressors",
+    "Figure 5": "Selection, gold items given", "Figure 6": "Scores by level", "Figure 7": "Flat selection by m",
+    "Figure 8": "Decisions",
     "Figure 9": "What refinement decides",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One figure of the paper, for a benchmark (as the paper calls it) and a system (our name of it); shares lie in [0, 1]."""
+    """One figure of the paper, for a benchmark (as the paper calls it) and a system (our name of it).
+
+    Shares lie in [0, 1].
+    """
 
     place: str
     benchmark: str
@@ -71,13 +83,20 @@ def _main() -> Iterable[Published]:
 PUBLISHED: tuple[Published, ...] = (
     *_main(),
     *(Published("Figure 2", b, "canopy", "tokens", float(n)) for b, n in _TOKENS.items()),
-    Published("Table 4", MEAN, "f0", "decision_accuracy", .369), Published("Table 4", MEAN, "f_theta", "decision_accuracy", .585),
-    Published("Table 4", "NQ", "f0", "decision_accuracy", .350), Published("Table 4", "NQ", "f_theta", "decision_accuracy", .707),
-    Published("Table 4", "HotpotQA", "f0", "decision_accuracy", .430), Published("Table 4", "HotpotQA", "f_theta", "decision_accuracy", .719),
-    Published("Table 4", "LVBench", "f0", "decision_accuracy", .283), Published("Table 4", "LVBench", "f_theta", "decision_accuracy", .343),
-    Published("Table 11", MEAN, "f_theta", "gold_recall", .794), Published("Table 11", "LVBench", "f_theta", "gold_recall", .607),
-    Published("Figure 5", "LVBench", "canopy", "accuracy", .564), Published("Figure 5", "LVBench", "gold-item", "accuracy", .562),
-    Published("Figure 5", "LVBench", "gold-span", "accuracy", .530), Published("Figure 5", "OTT-QA", "gold-item", "f1", .705),
+    Published("Table 4", MEAN, "f0", "decision_accuracy", .369),
+    Published("Table 4", MEAN, "f_theta", "decision_accuracy", .585),
+    Published("Table 4", "NQ", "f0", "decision_accuracy", .350),
+    Published("Table 4", "NQ", "f_theta", "decision_accuracy", .707),
+    Published("Table 4", "HotpotQA", "f0", "decision_accuracy", .430),
+    Published("Table 4", "HotpotQA", "f_theta", "decision_accuracy", .719),
+    Published("Table 4", "LVBench", "f0", "decision_accuracy", .283),
+    Published("Table 4", "LVBench", "f_theta", "decision_accuracy", .343),
+    Published("Table 11", MEAN, "f_theta", "gold_recall", .794),
+    Published("Table 11", "LVBench", "f_theta", "gold_recall", .607),
+    Published("Figure 5", "LVBench", "canopy", "accuracy", .564),
+    Published("Figure 5", "LVBench", "gold-item", "accuracy", .562),
+    Published("Figure 5", "LVBench", "gold-span", "accuracy", .530),
+    Published("Figure 5", "OTT-QA", "gold-item", "f1", .705),
     Published("Figure 5", "OTT-QA", "canopy", "f1", .678),
     Published("Table 12", "2Wiki", "canopy", "f1", .602), Published("Table 12", "2Wiki", "canopy", "em", .510),
 )
@@ -86,7 +105,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("Table 1", "InternVL3.5-8B as reader, means", "CANOPY 37.8, Vanilla RAG 33.0, UniversalRAG 30.7, IRCoT 28.9"),
     Claim("Table 1", "HotpotQA F1 over IRCoT", "+0.3, 95% interval [-1.7, +2.2]"),
     Claim("Figure 2", "tokens against the others", "at most 28% above Vanilla RAG, 46–88% below UniversalRAG"),
-    Claim("Table 2", "without projection", "+14.2–27.7% tokens, EM -0.9 to +1.2 (every interval holds 0); LVBench +0.4"),
+    Claim("Table 2", "without projection",
+          "+14.2–27.7% tokens, EM -0.9 to +1.2 (every interval holds 0); LVBench +0.4"),
     Claim("Table 2", "without iteration", "EM -10.1 on HotpotQA, -14.9 on OTT-QA"),
     Claim("Table 3", "B from 2 to 4; k from 5 to 20", "little change; 3.6–3.9 times the tokens for at most 2.8 EM"),
     Claim("Table 4", "refinable items that lost something, f0 to f_theta", "30.4–39.6% to 85.2–95.6%"),
@@ -100,13 +120,15 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("Table 8", "routed, LVBench, InternVL3.5-8B", "34.0 at 31,218 tokens against UniversalRAG's 37.2 at 27,290"),
     Claim("Table 9", "B from 2 to 4", "little change"),
     Claim("Table 10", "k from 5 to 20", "3.6–3.9 times the tokens, at most 2.8 EM"),
-    Claim("Table 10", "CANOPY at k = 5 against Vanilla RAG at k = 20", "better on HotpotQA, OTT-QA and MMQA with 31–35% of the tokens"),
+    Claim("Table 10", "CANOPY at k = 5 against Vanilla RAG at k = 20",
+          "better on HotpotQA, OTT-QA and MMQA with 31–35% of the tokens"),
     Claim("Table 11", "gold fragments kept", "79.4% (LVBench 60.7%)"),
     Claim("Table 12", "means", "CANOPY 56.7 over the three"),
     Claim("Table 12", "2Wiki", "F1 60.2, EM 51.0 (Vanilla RAG 50.2); compositional questions 47.0 against 25.7"),
     Claim("Table 12", "TAT-QA", "72.1 (whole items 72.4)"),
     Claim("Table 12", "LongVideoBench", "48.2 (whole items 49.5)"),
-    Claim("Figure 5", "LVBench, gold items given", "56.4 at -40.0% tokens; whole item 56.2, gold span 53.0; the difference's interval [-3.4, +3.8]"),
+    Claim("Figure 5", "LVBench, gold items given",
+          "56.4 at -40.0% tokens; whole item 56.2, gold span 53.0; the difference's interval [-3.4, +3.8]"),
     Claim("Figure 5", "OTT-QA, gold items given", "F1 70.5 to 67.8 at -27.5% tokens"),
     Claim("Figure 5", "NQ and HotpotQA, gold items given", "about 5% fewer tokens"),
     Claim("Figure 8", "decisions of f_theta on video", "34.3% right"),
@@ -119,14 +141,19 @@ CLAIMS: tuple[Claim, ...] = (
 CORPUS_SIZES = {"text": 32_400_000, "table": 429_000, "image": 57_000, "video": 1_500, "all": 32_900_000}
 # What the paper names beside its baselines, and in a sentence why it is no row here.
 RELATED = (
-    ("RAPTOR", "builds trees of summaries bottom up and retrieves summaries; CANOPY's trees hold the item's own words, and cut them."),
-    ("Mix-of-Granularity", "routes a question to one granularity for all documents; CANOPY decides it within every item."),
-    ("TableRAG", "retrieves a table's columns and cells; CANOPY keeps rows, by the rule that it keeps sentences and segments by."),
+    ("RAPTOR",
+     "builds trees of summaries bottom up and retrieves summaries; CANOPY's trees hold the item's own words, and cut "
+     "them."),
+    ("Mix-of-Granularity",
+     "routes a question to one granularity for all documents; CANOPY decides it within every item."),
+    ("TableRAG",
+     "retrieves a table's columns and cells; CANOPY keeps rows, by the rule that it keeps sentences and segments by."),
     ("VideoRAG", "picks key frames of retrieved videos; CANOPY keeps stretches of time, and shows frames from those."),
 )
 
 
 def find_published(places: Sequence[str], benchmark: str, system: str) -> Mapping[str, float]:
     """The paper's figures of a system on a benchmark, by measure; empty where it published none."""
-    return {p.measure: p.value for p in PUBLISHED if p.place in places and p.benchmark == benchmark and p.system == system}
+    return {p.measure: p.value for p in PUBLISHED if p.place in places and p.benchmark == benchmark
+            and p.system == system}
 

@@ -1,10 +1,11 @@
-"""What the parts on answers share: a table of each view, a figure of each group, and what the paper says of the same."""
+"""What the parts on answers share: a table of each view, a figure of each group, and what the paper says of the
+same."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from canopy.config import CORPUS_SCOPES
+from canopy.config import CORPUS_SCOPES, CorpusScope
 from canopy.report.drawing import file_name
 from canopy.report.groups import Group, View
 from canopy.report.model import Figure, Section, Table, section
@@ -19,8 +20,12 @@ def quality_measures(group: Group) -> list[str]:
     return [group.first, *KEPT]
 
 
-def tables_of(views: Sequence[View], make: Callable[[View], Table], corpus_scopes: Sequence[str]) -> list[Table]:
-    """A table of each view that has rows; its title ends with its corpus, and with who read if there are several readers."""
+def tables_of(views: Sequence[View], make: Callable[[View], Table],
+              corpus_scopes: Sequence[CorpusScope]) -> list[Table]:
+    """A table of each view that has rows.
+
+    Its title ends with its corpus, and with who read if there are several readers.
+    """
     several = len({v.reader for v in views}) > 1
     tables = []
     for corpus_scope in corpus_scopes:
@@ -33,11 +38,11 @@ def tables_of(views: Sequence[View], make: Callable[[View], Table], corpus_scope
 
 
 def figures_of(views: Sequence[View], kind: str, caption: str, make: Callable[[View, Group], str],
-               corpus_scopes: Sequence[str]) -> list[Figure]:
+               corpus_scopes: Sequence[CorpusScope]) -> list[Figure]:
     """A figure of every group of the first reader that has anything to show.
 
-    Of the unified and a benchmark's own corpus only the first that is named has a figure. ``make`` gives SVG text, or an
-    empty text if there is nothing to draw.
+    Of the unified and a benchmark's own corpus only the first that is named has a figure. ``make`` gives SVG text, or
+    an empty text if there is nothing to draw.
     """
     figures: list[Figure] = []
     searched: set[str] = set()

@@ -22,7 +22,8 @@ def quote_everything() -> Quotation:
 
 def claims_table(*places: str) -> Table:
     """What the paper says at the given tables and figures, in words."""
-    rows: list[Row] = [{"place": c.place or _IN_TEXT, "what": c.what, "paper": c.says} for c in CLAIMS if c.place in places]
+    rows: list[Row] = [{"place": c.place or _IN_TEXT, "what": c.what, "paper": c.says} for c in CLAIMS
+                       if c.place in places]
     key = "-".join(p.lower().replace(" ", "") for p in places) or "text"
     columns = [Column("place", "where"), Column("what", "what"), Column("paper", "the paper")]
     return Table(f"paper-{key}", "The paper says", columns, rows)

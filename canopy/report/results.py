@@ -100,7 +100,8 @@ class Results:
     def columns(self, system: str) -> dict[str, np.ndarray]:
         """The per-question columns of one system, float64, questions in file order."""
         rows = self.systems[self.systems["system"] == system]
-        return {c: rows[c].to_numpy(dtype=np.float64, na_value=np.nan) for c in rows.columns if c not in ("question_id", "system")}
+        return {c: rows[c].to_numpy(dtype=np.float64, na_value=np.nan) for c in rows.columns
+                if c not in ("question_id", "system")}
 
     @property
     def better(self) -> str:
@@ -129,7 +130,13 @@ def read_evaluation(folder: Path) -> dict[str, pd.DataFrame]:
     return frames
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_summary(path: Path) -> Summary:
+    """summary.json of a stage; empty if there is no file."""
+    summary: Summary = _read(path)
+    return summary
+
+
+def read_json(path: Path) -> Mapping[str, object]:
     """A JSON file's object; empty if there is no file.
 
     Raises
@@ -137,6 +144,11 @@ def read_json(path: Path) -> dict[str, Any]:
     DataError
         If it is not JSON.
     """
+    values: Mapping[str, object] = _read(path)
+    return values
+
+
+def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -168,6 +180,11 @@ def system_values(r: Results, settings: Settings) -> dict[str, dict[str, Interva
         if math.isfinite(interval.estimate):
             values[n][k] = interval
     return values
+
+
+def recall_depths(r: Results) -> list[int]:
+    """The k at which recall of gold items was measured."""
+    return sorted({int(k) for k in r.retrieval["k"].tolist()})
 
 
 def measured_results(results: Sequence[Results]) -> list[Results]:

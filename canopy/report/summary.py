@@ -28,7 +28,8 @@ class Summary:
     section: Section
 
 
-def summarise(results: Sequence[Results], comparisons: Mapping[str, Mapping[str, Comparison]], views: Sequence[View]) -> Summary:
+def summarise(results: Sequence[Results], comparisons: Mapping[str, Mapping[str, Comparison]],
+              views: Sequence[View]) -> Summary:
     """What came out, of the encoder and of the answers of the first reader over its first corpus."""
     blocks: list[Block] = []
     if views:
@@ -53,7 +54,8 @@ def _lead(results: Sequence[Results], comparisons: Mapping[str, Mapping[str, Com
         doubt = "" if d.low > 0 or d.high < 0 else ", which the sample cannot tell from zero"
         sentences.append(
             f"{r.name}: tuning moves decision accuracy from {show(c.before, 'percent')} ({c.baseline}) to "
-            f"{show(c.after.estimate, 'percent')}, {show(d.estimate, 'points')} points {show_interval(d, 'points')}{doubt}.")
+            f"{show(c.after.estimate, 'percent')}, {show(d.estimate, 'points')} points "
+            f"{show_interval(d, 'points')}{doubt}.")
     return " ".join(sentences) or "Nothing was measured."
 
 
@@ -64,7 +66,8 @@ def _tiles(r: Results, comparisons: Mapping[str, Comparison]) -> Tiles:
         c, d = comparisons[key], comparisons[key].difference
         good = d.estimate > 0 if measures[key].higher_is_better else d.estimate < 0
         tiles.append(Tile(
-            measures[key].label, show(c.before, "percent"), show(c.after.estimate, "percent"), show(d.estimate, "points"),
+            measures[key].label, show(c.before, "percent"), show(c.after.estimate, "percent"),
+            show(d.estimate, "points"),
             show_interval(d, "points"), verdict_of(d, good), c.baseline))
     return Tiles(f"{r.name}: f0 → f_theta, gold items given", tuple(tiles))
 
@@ -80,7 +83,7 @@ def _answers_lead(view: View) -> str:
 
 
 def _answer_sentences(view: View) -> list[str]:
-    """A sentence a benchmark: CANOPY against whole items, the look-ahead rule against CANOPY, and the options that win."""
+    """A sentence a benchmark: CANOPY against whole items, the look-ahead rule against CANOPY, options that win."""
     options = winners(view)
     sentences = []
     for g in view.groups:

@@ -20,14 +20,16 @@ from canopy.report.systems_table import KEPT, systems_table
 
 # Short names of what the paper sweeps over, and where it shows the same.
 SHORT = {"hierarchy.branching": "B", "answers.k": "k", "answers.rounds": "R"}
-PLACES = {"hierarchy.branching": ("Table 3", "Table 9"), "answers.k": ("Table 3", "Table 10"), "answers.rounds": ("Table 3",)}
+PLACES = {"hierarchy.branching": ("Table 3", "Table 9"), "answers.k": ("Table 3", "Table 10"),
+          "answers.rounds": ("Table 3",)}
 _MOST_LINES = 5  # lines that one can tell apart
 
 
 def combine(points: Mapping[str, Answered]) -> Answered:
     """One benchmark's answers at every value as one, the value in place of a system's variant.
 
-    Sizes that a value's own matrix swept over (``answers.sweep_k``, budgets) stand in that value's own report, not here.
+    Sizes that a value's own matrix swept over (``answers.sweep_k``, budgets) stand in that value's own report, not
+    here.
 
     Parameters
     ----------
@@ -51,10 +53,12 @@ def sweep_table(view: View) -> Table:
     systems = list(dict.fromkeys(s for g in view.groups for s, _ in g.names))
     parts = [_system_table(view, system) for system in systems]
     columns = {c.key: c for part in parts for c in part.columns}
-    last = [k for k in columns if k.startswith(("difference", "change"))]  # a system without gold recall has fewer columns
+    last = [k for k in columns if k.startswith(("difference",
+                                                "change"))]  # a system without gold recall has fewer columns
     ordered = [c for k, c in columns.items() if k not in last] + [columns[k] for k in last]
     benchmarks = [g.answered.name for g in view.groups]
-    rows: list[Row] = sorted((r for part in parts for r in part.rows), key=lambda r: benchmarks.index(str(r["benchmark"])))
+    rows: list[Row] = sorted((r for part in parts for r in part.rows),
+                             key=lambda r: benchmarks.index(str(r["benchmark"])))
     title = f"Values side by side, {CORPUS_SCOPES[view.corpus_scope]}, read by {view.reader}"
     return Table(view.key("sweep"), title, ordered, rows, parts[0].note, {**view.about})
 
@@ -81,8 +85,10 @@ def sweep_files(title: str, keys: Sequence[str], benchmarks: Sequence[Mapping[st
     tables = [t for t in map(sweep_table, views) if t.rows]
     figures = [f for v in views if len(keys) == 1 for g in v.groups if (f := _figure(v, g, keys[0]))]
     places = tuple(dict.fromkeys(p for k in keys for p in PLACES.get(k, ())))
-    lead = ("Each value has a workspace of its own and is run whole; its own report has every table of it. Intervals are "
-            f"{100 * settings.confidence:g}% intervals of {settings.resamples:,} paired bootstrap resamples of the test questions; "
+    lead = ("Each value has a workspace of its own and is run whole; its own report has every table of it. Intervals "
+            "are "
+            f"{100 * settings.confidence:g}% intervals of {settings.resamples:,} paired bootstrap resamples of the "
+            f"test questions; "
             "differences are to the first value, over the same questions.")
     part: Section = section("sweep", "Values side by side", [], tables, figures, places=places, headed=True,
                             quotation=quote(*places) if places else None)

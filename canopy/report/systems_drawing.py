@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 # A colour and a marker for every system that figures show; others get grey.
 STYLES: dict[str, tuple[str, str]] = {
-    "canopy": (F_THETA, "D"), "canopy-lookahead": ("#35a7c4", "D"), "canopy-routed": ("#5bb974", "P"), "canopy-f0": (F0, "D"),
-    "vanilla": (INK, "s"), "no-retrieval": ("#9aa3af", "X"), "universal-rag": ("#c98a12", "o"), "ircot": ("#b5533c", "^"),
+    "canopy": (F_THETA, "D"), "canopy-lookahead": ("#35a7c4", "D"), "canopy-routed": ("#5bb974", "P"),
+    "canopy-f0": (F0, "D"),
+    "vanilla": (INK, "s"), "no-retrieval": ("#9aa3af", "X"), "universal-rag": ("#c98a12", "o"),
+    "ircot": ("#b5533c", "^"),
     "recomp-extractive": ("#8d6cc4", "v"), "recomp-abstractive": ("#c46cae", "v"), "longllmlingua": ("#b5533c", "<"),
     "s2g-rag": ("#7a8a2c", ">"), "aks": ("#c98a12", "h"), "flat-leaf-share": (FLAT, "o"), "gold-item": (ORACLE, "*"),
     "gold-span": ("#e0b04c", "*"),
@@ -72,7 +74,8 @@ def tokens_plot(view: View, group: Group, names: Sequence[Name], measures: Seque
     if not panels:
         return ""
     title = file_name(figure, view.corpus_scope + view.suffix, group.answered.name)
-    with figure_of(5.2, 2.9 * len(panels) + 0.9, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing, grid):
+    with figure_of(5.2, 2.9 * len(panels) + 0.9, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing,
+                                                                                                             grid):
         for ax, measure in zip(grid[:, 0], panels, strict=True):
             for system in dict.fromkeys(s for s, _ in names):
                 _draw_system(ax, group, [n for n in names if n[0] == system], measure, *style_of(system))
@@ -96,14 +99,16 @@ def _draw_system(ax: Axes, group: Group, names: Sequence[Name], measure: str, co
         ax.plot([x.estimate for _, x, _ in sizes], [y.estimate for *_, y in sizes], "o-", color=color, markersize=4,
                 linewidth=1.5, alpha=0.9, label=label)
         for (_, variant), x, y in sizes:
-            ax.annotate(variant.partition("=")[2], (x.estimate, y.estimate), xytext=(5, -10), textcoords="offset points",
+            ax.annotate(variant.partition("=")[2], (x.estimate, y.estimate), xytext=(5, -10),
+                        textcoords="offset points",
                         fontsize=8, color=color)
     for (system, variant), x, y in points:
         if not variant:
             draw_point(ax, x, y, color, marker, system)
 
 
-def sizes_plot(view: View, group: Group, systems: Sequence[str], prefix: str, measures: Sequence[str], label: str) -> str:
+def sizes_plot(view: View, group: Group, systems: Sequence[str], prefix: str, measures: Sequence[str],
+               label: str) -> str:
     """A measure by the size of k, R or B, a line a system, with intervals; empty if nothing was swept."""
     sizes = {s: [n for n in variants(group, s, prefix) if n[1]] for s in systems}
     sizes = {s: names for s, names in sizes.items() if len(names) > 1}
@@ -111,14 +116,18 @@ def sizes_plot(view: View, group: Group, systems: Sequence[str], prefix: str, me
     if not panels:
         return ""
     title = file_name(f"by-{prefix.rstrip('=')}", view.corpus_scope + view.suffix, group.answered.name)
-    with figure_of(5.2, 2.4 * len(panels) + 0.8, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing, grid):
+    with figure_of(5.2, 2.4 * len(panels) + 0.8, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing,
+                                                                                                             grid):
         for ax, measure in zip(grid[:, 0], panels, strict=True):
             for system, names in sizes.items():
                 color, marker = style_of(system)
-                values = [(float(n[1].partition("=")[2]), v) for n in names if (v := group.value(n, measure)) is not None]
+                values = [(float(n[1].partition("=")[2]), v) for n in names
+                          if (v := group.value(n, measure)) is not None]
                 x = np.array([size for size, _ in values])
-                ax.fill_between(x, [v.low for _, v in values], [v.high for _, v in values], color=color, alpha=0.15, linewidth=0)
-                ax.plot(x, [v.estimate for _, v in values], f"{marker}-", color=color, linewidth=1.8, markersize=5, label=system)
+                ax.fill_between(x, [v.low for _, v in values], [v.high for _, v in values], color=color, alpha=0.15,
+                                linewidth=0)
+                ax.plot(x, [v.estimate for _, v in values], f"{marker}-", color=color, linewidth=1.8, markersize=5,
+                        label=system)
                 ax.set_xticks(sorted({*x.tolist(), *(t for t in ax.get_xticks() if t in x)}))
             if measure != "tokens":
                 percent_axis(ax.yaxis)

@@ -1,4 +1,5 @@
-"""Systems side by side on the same questions, the paper's figures beside them: the table that most of the paper's tables are."""
+"""Systems side by side on the same questions, the paper's figures beside them: the table that most of the paper's
+tables are."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def columns_of(view: View, measures: Sequence[str]) -> list[Column]:
     columns = []
     for name in measures:
         measure = declared.get(name)
-        values = [v.estimate for g in view.groups if name in g.measures for n in g.names if (v := g.value(n, name)) is not None]
+        values = [v.estimate for g in view.groups if name in g.measures for n in g.names
+                  if (v := g.value(n, name)) is not None]
         if any(values) if measure is not None and measure.counted else values:
             columns.append(Column(name, label_of(name), measure.unit if measure is not None else "percent"))
     return columns
@@ -43,7 +45,10 @@ def leading(view: View) -> list[str]:
 
 
 def mark_best(group: Group, names: Sequence[Name], rows: Sequence[Row], measure: str) -> None:
-    """Sign the best row of a group by point value, and those that the paired interval does not tell from it; oracles do not compete."""
+    """Sign the best row of a group by point value, and those that the paired interval does not tell from it.
+
+    Oracles do not compete.
+    """
     oracles = {s.name for s in group.answered.systems if s.oracle}
     values = {n: v.estimate for n in names if n[0] not in oracles and (v := group.value(n, measure)) is not None}
     if len(set(values.values())) < 2:
@@ -67,7 +72,8 @@ def systems_table(view: View, key: str, title: str, choose: Callable[[Group], Se
     Parameters
     ----------
     choose : callable
-        The systems of a group, in order. Those that did not run are left out, and so is a benchmark on which fewer than two ran.
+        The systems of a group, in order. Those that did not run are left out, and so is a benchmark on which fewer than
+        two ran.
     places : sequence of str
         The paper's tables and figures whose values stand beside.
     beside : sequence of str
@@ -127,10 +133,12 @@ def _mean_rows(groups: Sequence[Group], choose: Callable[[Group], Sequence[Name]
     """Means over benchmarks, each weighing the same, of the systems that ran on all of them."""
     names = [n for n in dict.fromkeys(n for g in groups for n in choose(g)) if all(n in g for g in groups)]
     first = groups[0].first
-    is_the_papers = sorted(g.answered.paper_name for g in groups) == sorted(BENCHMARKS)  # its mean is over these, and over no others
+    is_the_papers = sorted(g.answered.paper_name
+                           for g in groups) == sorted(BENCHMARKS)  # its mean is over these, and over no others
     rows: list[Row] = []
     for name in names:
-        row: Row = {"benchmark": f"mean of {len(groups)} benchmarks", "system": " ".join(name).strip(), "variant": name[1]}
+        row: Row = {"benchmark": f"mean of {len(groups)} benchmarks", "system": " ".join(name).strip(),
+                    "variant": name[1]}
         row[first] = _mean([[g.paired.draws((*name, g.first))] for g in groups], groups[0])
         for measure in (*KEPT, "tokens"):
             row[measure] = _mean([[g.paired.draws((*name, measure))] for g in groups], groups[0])

@@ -1,8 +1,10 @@
-"""Stage ``evaluation``: f0, f_theta and the selectors on a benchmark's test questions, and retrieval over the whole corpus."""
+"""Stage ``evaluation``: f0, f_theta and the selectors on a benchmark's test questions, and retrieval over the whole
+corpus."""
 
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.atomic import replace_directory
@@ -10,12 +12,14 @@ from canopy.config import Config
 from canopy.config import Evaluation as Settings
 from canopy.corpus.folds import Folds, read_folds
 from canopy.embeddings.store import NodeStore
+from canopy.encoder.base import NodeEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
 from canopy.evaluation.cases import Cases, build_cases, read_words
 from canopy.evaluation.comparison import compare
-from canopy.evaluation.measurement import SCHEMAS, Tables, measure
+from canopy.evaluation.measurement import measure
 from canopy.evaluation.metrics import retrieval_ranks
+from canopy.evaluation.rows import SCHEMAS, Tables
 from canopy.evaluation.systems import FROZEN, TUNED, frozen
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
@@ -54,32 +58,38 @@ def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
     differences = []
     for key, m in measures.items():
         pairs = {n: m.ratio(values) for n, values in baselines.items()}
-        c = compare(key, m.ratio(columns[TUNED]), pairs, m.higher_is_better, settings.resamples, settings.seed, settings.confidence)
+        c = compare(key, m.ratio(columns[TUNED]), pairs, m.higher_is_better, settings.resamples, settings.seed,
+                    settings.confidence)
         if c:
             d = c.difference
             differences.append({"measure": key, "f0": c.baseline, "before": c.before, "after": c.after.estimate,
                                 "difference": d.estimate, "low": d.low, "high": d.high})
-            result.metrics |= {f"difference.{key}": d.estimate, f"difference.{key}.low": d.low, f"difference.{key}.high": d.high}
+            result.metrics |= {f"difference.{key}": d.estimate, f"difference.{key}.low": d.low,
+                               f"difference.{key}.high": d.high}
     for k in settings.recall_at:
-        result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean([r["recall"] for r in tables.retrieval if r["k"] == k]))
+        result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean([r["recall"] for r in tables.retrieval
+                                                                    if r["k"] == k]))
     result.metrics["decisions"] = sum(d["system"] == TUNED for d in tables.decisions)
     result.metrics = {k: float(v) for k, v in result.metrics.items() if np.isfinite(v)}
     result.tables = {"systems": rows, "f_theta against f0": differences}
-    result.notes.append("gold items given; retrieval over the corpus of all configured benchmarks; no language model took part")
+    result.notes.append("gold items given; retrieval over the corpus of all configured benchmarks; no language model "
+                        "took part")
     return result
 
 
 def _columns(tables: Tables, system: str) -> dict[str, np.ndarray]:
-    """The per-question columns of one system, float64; NaN if a column is null."""
-    rows = [r for r in tables.systems if r["system"] == system]
-    return {c: np.array([np.nan if r[c] is None else r[c] for r in rows], dtype=np.float64) for c in SCHEMAS["systems"].names[2:]}
+    """The per-question columns of one system, float64; NaN if a value is null."""
+    schema = SCHEMAS["systems"]
+    table = pa.Table.from_pylist([r for r in tables.systems if r["system"] == system], schema)
+    return {c: table[c].to_numpy().astype(np.float64) for c in schema.names[2:]}
 
 
 def _scores(store: NodeStore, cases: Cases, folds: Folds, queries: np.ndarray) -> np.ndarray:
+    """The score of every node of the gold items, flat, as the cases lay them out."""
     bounds = np.searchsorted(cases.pair_question, np.arange(len(cases.questions) + 1))
-    held = [folds.exact_representative(i) for i in cases.pair_item]
-    out = [s for q in range(len(cases.questions)) for s in store.scores(held[bounds[q]:bounds[q + 1]], queries[q])]
-    scores = np.concatenate(out) if out else np.zeros(0, dtype=np.float32)
+    stored = [folds.exact_representative(i) for i in cases.pair_item]
+    parts = [s for q, query in enumerate(queries) for s in store.scores(stored[bounds[q]:bounds[q + 1]], query)]
+    scores = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
     if len(scores) != cases.layout.nodes[-1]:
         raise DataError(f"{store.path}: {len(scores)} nodes stored for the gold items, but their hierarchies have "
                         f"{cases.layout.nodes[-1]}; run `canopy run --stale`")
@@ -87,47 +97,41 @@ def _scores(store: NodeStore, cases: Cases, folds: Folds, queries: np.ndarray) -
 
 
 def gold_searched(cases: Cases, folds: Folds) -> list[dict[int, list[str]]]:
-    """For each question, alternative -> the items that retrieval must find: a folded gold item's representative says the same."""
-    wanted: list[dict[int, list[str]]] = [{} for _ in cases.questions]
+    """For each question, alternative -> the items that retrieval must find.
+
+    The representative of a folded gold item says the same, so that finding it counts.
+    """
+    targets: list[dict[int, list[str]]] = [{} for _ in cases.questions]
     for p, g in zip(cases.row_pair, cases.row_group, strict=True):
-        wanted[cases.pair_question[p]].setdefault(int(g), []).append(folds.representative(cases.pair_item[p]))
-    return wanted
+        targets[cases.pair_question[p]].setdefault(int(g), []).append(folds.representative(cases.pair_item[p]))
+    return targets
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
         benchmark: str | None = None) -> StageResult:
-    """Evaluate one benchmark; see ``canopy.selection.layout`` for the systems and ``metrics`` for what is measured."""
+    """Evaluate one benchmark; see `canopy.evaluation.systems` for the systems and ``metrics`` for what is measured."""
     assert benchmark is not None
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
     tracker.log_params({"mode": config.encoder.mode, **config.evaluation.model_dump()})
-    gold_rows = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
-    splits = pq.read_table(paths.output("gold_spans", benchmark) / "splits.parquet").to_pylist()
-    instances = pq.read_table(paths.output("training_instances", benchmark) / "instances.parquet",
-                              filters=[("split", "=", "test")]).to_pylist()
-    cases = build_cases(gold_rows, splits, instances, config.hierarchy.branching)
+    cases = _read_cases(config, paths, benchmark)
     source = paths.output("benchmark", benchmark)
     items = {i.id: i for i in read_items(source / "items.parquet", sorted(set(cases.pair_item)))}
     questions = {q.id: q for q in read_questions(source / "questions.parquet")}
 
     f0 = load_encoder(config.encoder)
-    asked = [questions[q].question for q in cases.questions]
-    queries = f0.encode_queries(asked) if asked else np.zeros((0, f0.dimension), dtype=np.float32)
+    texts = [questions[q].question for q in cases.questions]
+    queries = f0.encode_queries(texts) if texts else np.zeros((0, f0.dimension), dtype=np.float32)
     words = read_words(cases, items, questions, config.hierarchy.segment_seconds, f0.count_tokens)
     folds = read_folds(paths.output("corpus"))
-    stores, adapter = paths.output("node_embeddings"), paths.output("node_encoder") / "adapter"
-    opened = [NodeStore.open(stores / "f0", digest=f0.digest)]
-    opened += [NodeStore.open(stores / "f0_other", digest=load_encoder(config.encoder, mode=m).digest) for m in config.encoder.modes[1:]]
-    scores = {frozen(s.mode): _scores(s, cases, folds, queries) for s in sorted(opened, key=lambda s: s.mode)}
-    tuned = NodeStore.open(stores / "f_theta", digest=load_encoder(config.encoder, adapter=adapter).digest)
-    scores[TUNED] = _scores(tuned, cases, folds, queries)
+    scores = {name: _scores(s, cases, folds, queries) for name, s in _open_stores(config, paths, f0).items()}
     tables = measure(cases, words, scores, config.evaluation)
 
-    index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest, device=config.index.device)
-    depth = max(config.evaluation.recall_at)
-    found = index.search(queries, depth)[1] if asked else []
-    wanted = gold_searched(cases, folds)
-    tables.retrieval = [{"question_id": cases.questions[r.pop("question")], **r}
-                 for r in retrieval_ranks(found, wanted, config.evaluation.recall_at)]
+    index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest,
+                           device=config.index.device)
+    rankings = index.search(queries, max(config.evaluation.recall_at))[1] if texts else []
+    recalls = retrieval_ranks(rankings, gold_searched(cases, folds), config.evaluation.recall_at)
+    tables.retrieval = [{"question_id": cases.questions[r["question"]], "k": r["k"], "recall": r["recall"],
+                         "rank": r["rank"]} for r in recalls]
 
     result = summarize(cases, tables, config.evaluation)
     result.files = [f"{name}.parquet" for name in SCHEMAS]
@@ -136,3 +140,23 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             write_table(out / f"{name}.parquet", getattr(tables, name), schema)
         write_summary(out, result)
     return result
+
+
+def _read_cases(config: Config, paths: Paths, benchmark: str) -> Cases:
+    """The test questions with their gold and their training instances."""
+    gold, instances = paths.output("gold_spans", benchmark), paths.output("training_instances", benchmark)
+    test = pq.read_table(instances / "instances.parquet", filters=[("split", "=", "test")])
+    return build_cases(pq.read_table(gold / "gold.parquet").to_pylist(),
+                       pq.read_table(gold / "splits.parquet").to_pylist(), test.to_pylist(),
+                       config.hierarchy.branching)
+
+
+def _open_stores(config: Config, paths: Paths, f0: NodeEncoder) -> dict[str, NodeStore]:
+    """The stores of node embeddings by the system that scores with them: f0 in each mode, then f_theta."""
+    folder, adapter = paths.output("node_embeddings"), paths.output("node_encoder") / "adapter"
+    stores = [NodeStore.open(folder / "f0", digest=f0.digest)]
+    for mode in config.encoder.modes[1:]:
+        stores.append(NodeStore.open(folder / "f0_other", digest=load_encoder(config.encoder, mode=mode).digest))
+    named = {frozen(s.mode): s for s in sorted(stores, key=lambda s: s.mode)}
+    tuned = NodeStore.open(folder / "f_theta", digest=load_encoder(config.encoder, adapter=adapter).digest)
+    return {**named, TUNED: tuned}

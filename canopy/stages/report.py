@@ -16,7 +16,8 @@ from canopy.stages.summary import write_summary
 from canopy.validation.inputs import check_inputs
 from canopy.validation.protocol import Validator
 
-STAGE = Stage("report", per_benchmark=False, group="evaluation", kinds=("html",), reads={"gold_spans": ("gold", "splits", "duplicates")})
+STAGE = Stage("report", per_benchmark=False, group="evaluation", kinds=("html",),
+              reads={"gold_spans": ("gold", "splits", "duplicates")})
 
 if TYPE_CHECKING:
     from canopy.report.metrics import Metrics
@@ -26,8 +27,8 @@ CASES = 5  # questions of each benchmark that are drawn to be shown, beside the 
 HEADLINE = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
 
 
-def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
-        benchmark: str | None = None) -> StageResult:
+def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str
+        | None = None) -> StageResult:
     """Write the report over every configured benchmark."""
     from canopy.benchmarks.declaration import read_declaration
     from canopy.corpus.folds import read_folds
@@ -36,7 +37,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     from canopy.report.cases.choice import choose
     from canopy.report.cases.page import CasePage
     from canopy.report.cases.reading import read_case_items, read_cases
-    from canopy.report.results import Settings, read_json
+    from canopy.report.results import Settings, read_json, read_summary
 
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     results, answers, cases, folds = [], [], [], read_folds(paths.output("corpus"))
@@ -49,14 +50,17 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             answers.append(answered)
             test = [q for q, side in sides.items() if side == "test"]
             choices = choose(answered, test, CASES, config.evaluation.seed)
-            cases += read_cases(paths.output("answers", name), paths.output("benchmark", name), paths.output("gold_spans", name), answered,
+            cases += read_cases(paths.output("answers", name), paths.output("benchmark", name),
+                                paths.output("gold_spans", name), answered,
                                 choices, folds)
     encoder, e = paths.output("node_encoder"), config.evaluation
     curve = pq.read_table(encoder / "curve.parquet").to_pandas() if (encoder / "curve.parquet").exists() else None
     items = read_case_items(paths.output("corpus"), [paths.output("benchmark", b) for b in config.benchmarks], cases)
-    page = CasePage(items, config.hierarchy.branching, config.hierarchy.segment_seconds, paths.media(config)) if answers else None
-    report = build_report(results, read_json(encoder / "training.json"), curve, Settings(e.resamples, e.seed, e.confidence),
-                          read_json(paths.output("corpus") / "summary.json"), answers, cases, items, page)
+    page = CasePage(items, config.hierarchy.branching, config.hierarchy.segment_seconds,
+                    paths.media(config)) if answers else None
+    report = build_report(results, read_json(encoder / "training.json"), curve,
+                          Settings(e.resamples, e.seed, e.confidence),
+                          read_summary(paths.output("corpus") / "summary.json"), answers, cases, items, page)
 
     result = StageResult(metrics=headline(report.metrics), tables={"summary": report.rows}, files=sorted(report.files))
     with replace_directory(paths.output("report")) as out:
@@ -73,25 +77,33 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
 def _read_results(config: Config, paths: Paths, name: str) -> Results:
     """What the report knows of one benchmark."""
     from canopy.benchmarks.declaration import read_declaration
-    from canopy.report.results import Results, read_evaluation, read_json
+    from canopy.report.results import Results, read_evaluation, read_summary
 
     gold = paths.output("gold_spans", name)
     examples = f"../gold_spans/{quote(name)}/examples.html" if (gold / "examples.html").is_file() else ""
     return Results(
-        name, **read_evaluation(paths.output("evaluation", name)), splits=pq.read_table(gold / "splits.parquet").to_pandas(),
-        benchmark_summary=read_json(paths.output("benchmark", name) / "summary.json"), gold_summary=read_json(gold / "summary.json"),
+        name, **read_evaluation(paths.output("evaluation", name)),
+        splits=pq.read_table(gold / "splits.parquet").to_pandas(),
+        benchmark_summary=read_summary(paths.output("benchmark", name) / "summary.json"),
+        gold_summary=read_summary(gold / "summary.json"),
         examples=examples, paper_name=read_declaration(paths.output("benchmark", name)).paper_name)
 
 
 def headline(metrics: Metrics) -> dict[str, float]:
     """f_theta's headline measures of each benchmark, and their differences to f0, as flat metrics."""
     flat: dict[str, float] = {}
-    for benchmark, of_benchmark in metrics.items():
-        for system, suffix in (("f_theta", ""), ("difference", "value")):
-            values = of_benchmark.get(system) if isinstance(of_benchmark, dict) else None
-            for key in HEADLINE if isinstance(values, dict) else ():
-                value = values.get(key)
-                value = value.get(suffix) if isinstance(value, dict) else value
-                if isinstance(value, float | int):
-                    flat[f"{benchmark}.{system}.{key}"] = float(value)
+    for benchmark in metrics:
+        for key in HEADLINE:
+            paths = {f"{benchmark}.f_theta.{key}": ("f_theta", key),
+                     f"{benchmark}.difference.{key}": ("difference", key, "value")}
+            flat |= {name: value for name, path in paths.items()
+                     if (value := _find(metrics, benchmark, *path)) is not None}
     return flat
+
+
+def _find(metrics: Metrics, *path: str) -> float | None:
+    """A number deep inside metrics; None if there is none."""
+    value: Metrics | float | str | None = metrics
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return float(value) if isinstance(value, float | int) else None

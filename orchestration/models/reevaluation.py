@@ -64,7 +64,8 @@ def _write_values(target: Path, workspace: Path, config: Config, settings: Encod
     """Measure the encoder with an adapter, and write its rows of ``systems.parquet``."""
     from canopy.encoder.loading import load_encoder
     from canopy.evaluation.cases import build_cases, read_words
-    from canopy.evaluation.measurement import SCHEMAS, measure
+    from canopy.evaluation.measurement import measure
+    from canopy.evaluation.rows import SCHEMAS
 
     data, hierarchy = workspace / "data", config.hierarchy
     gold = pq.read_table(data / "gold_spans" / benchmark / "gold.parquet").to_pylist()

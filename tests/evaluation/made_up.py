@@ -11,7 +11,8 @@ from canopy.gold.instances import build_instances
 
 
 def make_gold(seed: int, questions: int = 12, most: int = 9) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Gold rows and splits: one or two items a question, sometimes two alternatives, sometimes gold that was not located."""
+    """Gold rows and splits: one or two items a question, sometimes two alternatives, sometimes gold that was not
+    located."""
     rng = np.random.default_rng(seed)
     gold, splits = [], []
     for q in range(questions):

@@ -54,7 +54,8 @@ def test_decision_accuracy_agrees_with_a_plain_loop(seed):
     found = {(d["question_id"], d["item_id"], d["node"]): d["held"] for d in tables.decisions}
     assert found == _loop(cases, instances, scores)
     rows = [r for r in tables.systems if r["system"] == TUNED]
-    assert sum(r["decisions"] for r in rows) == len(found) and sum(r["decisions_held"] for r in rows) == sum(found.values())
+    assert sum(r["decisions"] for r in rows) == len(found) and sum(r["decisions_held"]
+                                                                   for r in rows) == sum(found.values())
 
 
 @given(seeds)
@@ -63,7 +64,8 @@ def test_a_decision_that_holds_is_what_the_rule_does(seed):
     scores, forest = make_scores(cases, seed), cases.layout.forest
     kept, d = refine(forest, scores), cases.decisions
     for n, held in enumerate(decisions_held(d, scores)):
-        v, kids, gold = d.node[n], d.children[d.offsets[n]:d.offsets[n + 1]], d.child_gold[d.offsets[n]:d.offsets[n + 1]]
+        v, kids, gold = d.node[n], d.children[d.offsets[n]:d.offsets[n + 1]], d.child_gold[d.offsets[n]:d.offsets[n
+                                                                                                                  + 1]]
         explored = scores[kids] >= scores[v]
         assert held == (not explored.any() if d.fully_gold[n] else (explored == gold).all())
         above, reached = forest.parent[v], scores[v] >= scores[forest.parent[v]] if forest.parent[v] >= 0 else True
@@ -106,13 +108,17 @@ def test_perfect_scores_make_every_decision_and_keep_exactly_the_gold(seed):
         count = int(rng.integers(1, 12))
         lo = int(rng.integers(count))
         splits.append({"question_id": f"q{q}", "split": "test", "component": q})
-        gold.append({"question_id": f"q{q}", "item_id": f"i{q}", "group": 0, "count": count, "fragments": [lo], "modality": "text",
+        gold.append({"question_id": f"q{q}", "item_id": f"i{q}", "group": 0, "count": count, "fragments": [lo],
+                     "modality": "text",
                      "coverage": "located"})
     from canopy.evaluation.cases import build_cases
     from canopy.gold.instances import build_instances
     cases = build_cases(gold, splits, build_instances(gold, {f"q{q}": "test" for q in range(6)}, 2), 2)
-    scores = np.concatenate([np.where((build_tree(g["count"]).lo <= g["fragments"][0]) & (build_tree(g["count"]).hi > g["fragments"][0]), 1.0, 0.0)
-                             for g in gold]).astype(np.float32)
+    parts = []
+    for g in gold:
+        tree, first = build_tree(g["count"]), g["fragments"][0]
+        parts.append(np.where((tree.lo <= first) & (tree.hi > first), 1.0, 0.0))
+    scores = np.concatenate(parts).astype(np.float32)
     tables = measure(cases, _words(cases), {TUNED: scores}, Evaluation(flat_m=(1,)))
     assert all(d["held"] for d in tables.decisions)
     for r, g in zip([r for r in tables.regions if r["system"] == TUNED], gold, strict=True):
@@ -127,7 +133,8 @@ def test_alternatives_count_a_node_once_and_name_it_either_where_they_disagree()
     gold = [{**row, "group": 0, "fragments": [0]}, {**row, "group": 1, "fragments": [0, 1]}]
     splits = [{"question_id": "q", "split": "test", "component": 0}]
     cases = build_cases(gold, splits, build_instances(gold, {"q": "test"}, 2), 2)
-    told = measure(cases, _words(cases), {TUNED: np.array([0.5, 0.1, 0.1], np.float32)}, Evaluation(flat_m=(1,))).decisions
+    told = measure(cases, _words(cases), {TUNED: np.array([0.5, 0.1, 0.1], np.float32)},
+                   Evaluation(flat_m=(1,))).decisions
     assert [(d["kind"], d["alternatives"], d["held"]) for d in told] == [("either", 2, True)]
 
 
@@ -156,12 +163,15 @@ def test_retrieval_takes_the_best_alternative_and_the_first_gold_rank():
 def test_tokens_count_a_tables_title_once():
     from canopy.evaluation.cases import build_cases
 
-    item = Item("t", "b", "table", title="Peaks of Ticino", header=("peak", "metres"), rows=(("Basodino", "3272"), ("Adula", "3402")))
-    gold = [{"question_id": "q", "item_id": "t", "group": 0, "count": 2, "fragments": [1], "modality": "table", "coverage": "located"}]
+    item = Item("t", "b", "table", title="Peaks of Ticino", header=("peak", "metres"),
+                rows=(("Basodino", "3272"), ("Adula", "3402")))
+    gold = [{"question_id": "q", "item_id": "t", "group": 0, "count": 2, "fragments": [1], "modality": "table",
+             "coverage": "located"}]
     cases = build_cases(gold, [{"question_id": "q", "split": "test", "component": 0}], [], 2)
     words = read_words(cases, {"t": item}, {"q": Question("q", "b", "How high is Adula?", ("3402",))}, 30.0,
                        lambda texts: np.array([len(t.split()) for t in texts]))
-    told = {r["system"]: r for r in measure(cases, words, {TUNED: np.array([0.2, 0.1, 0.3], np.float32)}, Evaluation(flat_m=(1,))).systems}
+    told = {r["system"]: r for r in measure(cases, words, {TUNED: np.array([0.2, 0.1, 0.3], np.float32)},
+                                            Evaluation(flat_m=(1,))).systems}
     assert told[WHOLE]["kept_tokens"] == 3 + 2 * 6 and told[TUNED]["kept_tokens"] == 3 + 6
     assert told[TUNED]["answer_in_evidence"] == 1.0
 
@@ -179,7 +189,8 @@ def test_words_of_every_modality_add_up_to_the_whole_region():
 
     items = [Item("a", "b", "text", title="T", text="One is here. Two is there.  Three."),
              Item("b", "b", "table", title="T", section="S", header=("x", "y"), rows=(("1", "2"), ("", "3"))),
-             Item("c", "b", "video", title="T", caption="C", duration=95, cues=(Cue(1, 2, "hello"), Cue(61, 62, "bye now"))),
+             Item("c", "b", "video", title="T", caption="C", duration=95,
+                  cues=(Cue(1, 2, "hello"), Cue(61, 62, "bye now"))),
              Item("d", "b", "image", title="T", caption="C", words="W")]
     for item in items:
         leaves = cut_item(item)

@@ -1,4 +1,5 @@
-"""The report in a real browser: it loads nothing, breaks nowhere, fits a phone, and its folded parts open from the keyboard."""
+"""The report in a real browser: it loads nothing, breaks nowhere, fits a phone, and its folded parts open from the
+keyboard."""
 
 from __future__ import annotations
 
@@ -20,12 +21,14 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 def test_the_report_reads_well_anywhere(tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
-    answers = [make_answered(tmp_path / a, f"{a} with a rather long name", adapter=a, readers=(PLAIN, MODEL), questions=5, corpus_scopes=("unified",))[0] for a in ("hotpotqa", "lvbench")]
+    answers = [make_answered(tmp_path / a, f"{a} with a rather long name", adapter=a, readers=(PLAIN, MODEL),
+                             questions=5, corpus_scopes=("unified",))[0] for a in ("hotpotqa", "lvbench")]
     files = build_report([], {}, None, Settings(100, 13, 0.95), {}, answers, [], {}, CasePage({}, 2, 30.0, {})).files
     for name in ("report.html", "cases.html"):
         (tmp_path / name).write_text(files[name], encoding="utf-8")
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        browser = play.chromium.launch(executable_path=CHROMIUM,
+                                       args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"])
         wrong: list[str] = []
         for width in (1280, 360):
             page = browser.new_page(viewport={"width": width, "height": 900})
@@ -33,7 +36,8 @@ def test_the_report_reads_well_anywhere(tmp_path: Path) -> None:
             page.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
             for name in ("report.html", "cases.html"):
                 page.goto((tmp_path / name).as_uri())
-                assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0, f"{name} is wider than {width}"
+                assert page.evaluate("document.documentElement.scrollWidth - "
+                                     "document.documentElement.clientWidth") == 0, f"{name} is wider than {width}"
             page.goto((tmp_path / "report.html").as_uri())
             folded = page.locator("details").first
             assert folded.get_attribute("open") is None

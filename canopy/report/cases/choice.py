@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from canopy.config import CORPUS_SCOPES
+from canopy.config import CORPUS_SCOPES, CorpusScope
 from canopy.digests import text_sha256
 from canopy.gold.selection import draw
 from canopy.items import Question
@@ -43,8 +43,8 @@ def choose(answered: Answered, ids: Sequence[str], most: int, seed: int) -> list
 def find_studies(answered: Answered, seed: int) -> dict[str, str]:
     """A question for each study: one that CANOPY's loop won, and one that its compression lost.
 
-    Right answers come first in the one, wrong ones in the other; among equals the first by a hash of seed and id. A study that
-    no question of the run shows is missing.
+    Right answers come first in the one, wrong ones in the other; among equals the first by a hash of seed and id. A
+    study that no question of the run shows is missing.
     """
     corpus_scope, reader = cell_of(answered)
     frame = answered.frame
@@ -56,11 +56,13 @@ def find_studies(answered: Answered, seed: int) -> dict[str, str]:
     candidates: dict[str, list[tuple[float, float, str, str]]] = {FINDS: [], LOSES: []}
     for q in canopy.index:
         row, order = canopy.loc[q], text_sha256(f"{seed}\x1f{q}")
-        once, whole = (by_system[s].loc[q] if s in by_system and q in by_system[s].index else None for s in (_ONE_ROUND, _WHOLE))
+        once, whole = (by_system[s].loc[q] if s in by_system and q in by_system[s].index else None
+                       for s in (_ONE_ROUND, _WHOLE))
         if once is not None and row["rounds"] > 1 and row["gold_items_found"] > once["gold_items_found"]:
             gain = _number(row["gold_recall"] - once["gold_recall"])
             candidates[FINDS].append((-_number(row[score]), -gain, order, q))
-        if whole is not None and row["gold_recall"] < whole["gold_recall"] and row["gold_items_found"] == row["gold_items"]:
+        found_all = row["gold_items_found"] == row["gold_items"]
+        if whole is not None and row["gold_recall"] < whole["gold_recall"] and found_all:
             loss = row["gold_recall"] - whole["gold_recall"]
             candidates[LOSES].append((_number(row[score] - whole[score]), loss, order, q))
     return {why: min(questions)[3] for why, questions in candidates.items() if questions}
@@ -71,6 +73,6 @@ def _number(value: float) -> float:
     return value if value == value else 0.0
 
 
-def cell_of(answered: Answered) -> tuple[str, Reader]:
-    """The corpus and the reader whose answers are shown: the unified corpus if it was searched, and the first reader."""
-    return next((s for s in CORPUS_SCOPES if s in answered.corpus_scopes), ""), answered.readers[0]
+def cell_of(answered: Answered) -> tuple[CorpusScope, Reader]:
+    """The corpus and the reader whose answers are shown: the unified corpus if it was searched, the first reader."""
+    return next(s for s in CORPUS_SCOPES if s in answered.corpus_scopes), answered.readers[0]

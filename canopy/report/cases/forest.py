@@ -24,16 +24,16 @@ class NodeState:
 def judged_nodes(count: int, branching: int, kept: Iterable[tuple[int, int]]) -> list[NodeState]:
     """The nodes that the rule looked at, from the root down, left to right.
 
-    A node is kept if it is one of the kept regions, split if it holds one, otherwise dropped. What lies under a kept or dropped
-    node was not looked at.
+    A node is kept if it is one of the kept regions, split if it holds one, otherwise dropped. What lies under a kept or
+    dropped node was not looked at.
 
     Parameters
     ----------
     count : int
         The item's fragments.
     kept : iterable of (lo, hi)
-        Its kept regions. One that is no node of the hierarchy (another selector's) is taken apart into the largest nodes
-        inside it.
+        Its kept regions. One that is no node of the hierarchy (another selector's) is taken apart into the largest
+        nodes inside it.
     """
     regions = sorted(set(kept))
     exact, nodes = set(regions), []

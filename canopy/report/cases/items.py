@@ -40,7 +40,8 @@ class ItemViews:
         By id; an item that is missing is named by its id.
     """
 
-    def __init__(self, items: Mapping[str, Item], branching: int, segment_seconds: float, media: Mapping[str, Sequence[Path]]) -> None:
+    def __init__(self, items: Mapping[str, Item], branching: int, segment_seconds: float,
+                 media: Mapping[str, Sequence[Path]]) -> None:
         self._items, self._branching, self._seconds, self._media = items, branching, segment_seconds, media
         self._cut: dict[str, Leaves] = {}
 

@@ -1,4 +1,5 @@
-"""The page of cases: of each question its gold, CANOPY's rounds and evidence forest, and what every system saw and answered."""
+"""The page of cases: of each question its gold, CANOPY's rounds and evidence forest, and what every system saw and
+answered."""
 
 from __future__ import annotations
 
@@ -81,22 +82,26 @@ class CasePage:
         Benchmark to the folders that its media paths count from.
     """
 
-    def __init__(self, items: Mapping[str, Item], branching: int, segment_seconds: float, media: Mapping[str, Sequence[Path]]) -> None:
+    def __init__(self, items: Mapping[str, Item], branching: int, segment_seconds: float,
+                 media: Mapping[str, Sequence[Path]]) -> None:
         self._items = ItemViews(items, branching, segment_seconds, media)
 
     def render(self, cases: Sequence[Case]) -> str:
         """The page of all cases, by benchmark."""
         benchmarks: dict[str, list[CaseView]] = {}
-        ordered = [c for benchmark in dict.fromkeys(c.benchmark for c in cases) for c in cases if c.benchmark == benchmark]
+        ordered = [c for benchmark in dict.fromkeys(c.benchmark for c in cases) for c in cases
+                   if c.benchmark == benchmark]
         for number, case in enumerate(ordered, 1):
             benchmarks.setdefault(case.benchmark, []).append(self._case(number, case))
-        lead = ("The first cases of a benchmark were chosen for what they show, as each says; the others are drawn by the seed."
+        lead = ("The first cases of a benchmark were chosen for what they show, as each says; the others are drawn by "
+                "the seed."
                 if cases else "No question was answered, so there is nothing to show.")
         return render_page("cases.html", TEMPLATES, ITEM_TEMPLATES, lead=lead, benchmarks=benchmarks)
 
     def _case(self, number: int, case: Case) -> CaseView:
         q = case.question
-        first, ablations = ([_view_answer(a) for a in case.answers if (a.family == "ablation") == ablation] for ablation in (False, True))
+        first, ablations = ([_view_answer(a) for a in case.answers if (a.family == "ablation") == ablation]
+                            for ablation in (False, True))
         canopy = case.of("canopy")
         return CaseView(
             number, case, case.why != DRAWN, " · ".join(f for f in (case.why, q.id, q.type, q.split) if f),
@@ -109,7 +114,8 @@ class CasePage:
         for region in step["kept"]:
             kept.setdefault(region["item_id"], []).append(region)
         again = len(step["retrieved"]) - len(step["new"])
-        came = f"{len(step['new'])} new of {len(step['retrieved'])} items" + (f", {again} in evidence already" if again else "")
+        came = f"{len(step['new'])} new of {len(step['retrieved'])} items" + (f", {again} in evidence already" if again
+                                                                              else "")
         shown = list(kept)[:_FOREST_ITEMS]
         forests = [self._items.forest(i, kept[i], case.gold.get(i, frozenset())) for i in shown]
         return RoundView(step["round"], step["query"], came, forests, len(kept) - len(shown))
@@ -117,16 +123,19 @@ class CasePage:
     def _evidence(self, answers: Sequence[Answer]) -> EvidenceView:
         """What systems that saw the same saw."""
         answer, regions = answers[0], answers[0].evidence
-        notes = [f"{a.system}: {n['note']}" + (f" ({n['count']})" if n["count"] > 1 else "") for a in answers for n in a.notes]
+        notes = [f"{a.system}: {n['note']}" + (f" ({n['count']})" if n["count"] > 1 else "") for a in answers
+                 for n in a.notes]
         items = len({e["item_id"] for e in regions})
-        summary = (f"{answer.tokens:,} tokens, {len(regions)} {plural(len(regions), 'region')} of {items} {plural(items, 'item')}"
+        summary = (f"{answer.tokens:,} tokens, {len(regions)} {plural(len(regions), 'region')} of {items} "
+                   f"{plural(items, 'item')}"
                    + (f"; {', '.join(notes)}" if notes else ""))
         views = [self._items.region(e) for e in regions[:_REGIONS]]
         return EvidenceView(", ".join(a.system for a in answers), summary, views, max(0, len(regions) - _REGIONS))
 
 
 def _view_answer(answer: Answer) -> AnswerView:
-    return AnswerView(answer.system, answer.prediction or "(no answer)", _share(answer.score), _share(answer.gold_recall), answer.tokens,
+    return AnswerView(answer.system, answer.prediction or "(no answer)", _share(answer.score),
+                      _share(answer.gold_recall), answer.tokens,
                       answer.rounds)
 
 

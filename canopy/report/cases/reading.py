@@ -23,7 +23,8 @@ _STEP = ("question_id", "system", "round", "query", "retrieved", "new", "kept")
 _Filter = list[tuple[str, str, str | list[str]]]
 
 
-def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, choices: Sequence[Choice], folds: Folds) -> list[Case]:
+def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, choices: Sequence[Choice],
+               folds: Folds) -> list[Case]:
     """Gather the chosen questions of one benchmark.
 
     Parameters
@@ -41,12 +42,14 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
         return []
     corpus_scope, reader = cell_of(answered)
     score = answered.primary[0]
-    cell: _Filter = [("question_id", "in", ids), ("reader", "=", reader.name), ("corpus_scope", "=", corpus_scope), ("variant", "=", "")]
+    cell: _Filter = [("question_id", "in", ids), ("reader", "=", reader.name), ("corpus_scope", "=", corpus_scope),
+                     ("variant", "=", "")]
     rows = _read(answers / "answers.parquet", [*dict.fromkeys((*_ANSWER, score))], cell)
     steps = _read(answers / "rounds.parquet", list(_STEP), cell)
     steps_of: dict[tuple[str, str], list[Step]] = {}
     for s in steps:
-        step = Step(question_id=s["question_id"], system=s["system"], round=s["round"], query=s["query"], retrieved=s["retrieved"],
+        step = Step(question_id=s["question_id"], system=s["system"], round=s["round"], query=s["query"],
+                    retrieved=s["retrieved"],
                     new=s["new"], kept=s["kept"])
         steps_of.setdefault((s["question_id"], s["system"]), []).append(step)
     marks = _read_gold(gold / "gold.parquet", ids, folds)
@@ -59,10 +62,12 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
         given: dict[str, Answer] = {}
         for r in (r for r in rows if r["question_id"] == q and r["system"] not in given):  # of several seeds the first
             rounds = sorted(steps_of.get((q, r["system"]), ()), key=lambda s: s["round"])
-            given[r["system"]] = Answer(r["system"], families.get(r["system"], ""), r["prediction"], r[score], r["gold_recall"], r["tokens"],
+            given[r["system"]] = Answer(r["system"], families.get(r["system"], ""), r["prediction"], r[score],
+                                        r["gold_recall"], r["tokens"],
                                         r["rounds"], r["evidence"], r["notes"], rounds)
         ordered = sorted(given.values(), key=lambda a: order[a.system])
-        cases.append(Case(answered.name, questions[q], choice.why, CORPUS_SCOPES[corpus_scope], reader.title, score, ordered,
+        cases.append(Case(answered.name, questions[q], choice.why, CORPUS_SCOPES[corpus_scope], reader.title, score,
+                          ordered,
                           {i: frozenset(f) for i, f in marks.get(q, {}).items()}))
     return cases
 
@@ -71,7 +76,8 @@ def _read(path: Path, columns: list[str], cell: _Filter) -> list[dict[str, Any]]
     try:
         return pq.read_table(path, columns=columns, filters=cell).to_pylist()
     except (OSError, ValueError) as e:
-        raise DataError(f"{path.parent}: no answers that can be read ({type(e).__name__}); rerun the stage answers") from None
+        raise DataError(f"{path.parent}: no answers that can be read ({type(e).__name__}); rerun the stage "
+                        f"answers") from None
 
 
 def _read_gold(path: Path, ids: Sequence[str], folds: Folds) -> dict[str, dict[str, set[int]]]:
@@ -79,7 +85,8 @@ def _read_gold(path: Path, ids: Sequence[str], folds: Folds) -> dict[str, dict[s
     marks: dict[str, dict[str, set[int]]] = {}
     for r in pq.read_table(path, filters=[("question_id", "in", list(ids))]).to_pylist():
         if r["item_id"] not in folds.near:
-            marks.setdefault(r["question_id"], {}).setdefault(folds.exact_representative(r["item_id"]), set()).update(r["fragments"])
+            marks.setdefault(r["question_id"], {}).setdefault(folds.exact_representative(r["item_id"]),
+                                                              set()).update(r["fragments"])
     return marks
 
 

@@ -1,4 +1,5 @@
-"""An item's evidence forest as the page of cases shows it: its hierarchy as bars, and its fragments kept and dropped."""
+"""An item's evidence forest as the page of cases shows it: its hierarchy as bars, and its fragments kept and
+dropped."""
 
 from __future__ import annotations
 
@@ -55,7 +56,10 @@ class FragmentView:
 
 @dataclass(frozen=True, slots=True)
 class ForestView:
-    """An item of a round; ``missing`` if the corpus has no such item. ``fragments`` holds texts for what is left out between."""
+    """An item of a round; ``missing`` if the corpus has no such item.
+
+    ``fragments`` holds texts for what is left out between.
+    """
 
     id: str
     missing: bool = False
@@ -99,7 +103,8 @@ def view_icicle(nodes: Sequence[NodeState], count: int, gold: frozenset[int], un
     """What was kept, split and dropped, level by level."""
     levels = []
     for depth in range(max(n.depth for n in nodes) + 1):
-        levels.append([_bar(n.state, n.lo, n.hi, count, f"{unit}s {n.lo + 1}–{n.hi}: {n.state}") for n in nodes if n.depth == depth])
+        levels.append([_bar(n.state, n.lo, n.hi, count, f"{unit}s {n.lo + 1}–{n.hi}: {n.state}") for n in nodes
+                       if n.depth == depth])
     marks = [_bar("gold", g, g + 1, count, "") for g in sorted(gold)]
     kept = [f"{n.lo + 1}–{n.hi}" for n in nodes if n.state == "kept"]
     label = f"hierarchy over {count} {unit}s; kept: {', '.join(kept) or 'none'}"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canopy.config import CorpusScope
 from canopy.report.groups import View
 from canopy.report.model import Column, Row, Section, Table
 from canopy.report.parts import part, tables_of
 from canopy.report.systems_table import columns_of
 from canopy.scoring.measure import label_of
 
-MEASURES = ("rounds", "calls", "prompt_tokens", "completion_tokens", "tokens", "kept_share", "pruned", "duplicate_share", "cap_cut",
+MEASURES = ("rounds", "calls", "prompt_tokens", "completion_tokens", "tokens", "kept_share", "pruned",
+            "duplicate_share", "cap_cut",
             "fallbacks", "parse_failed")
-TEXT = ("Rounds, calls, tokens, and what was counted on the way. Seconds are no part of this page, which is the same for the same answers: "
+TEXT = ("Rounds, calls, tokens, and what was counted on the way. Seconds are no part of this page, which is the same "
+        "for the same answers: "
         "they lie in .canopy/timings and in the tracker.")
-_SCOPES = ("unified", "own", "gold")
+_SCOPES: tuple[CorpusScope, ...] = ("unified", "own", "gold")
 
 
 def cost_table(view: View) -> Table:
@@ -27,7 +30,8 @@ def cost_table(view: View) -> Table:
     columns = columns_of(view, MEASURES)
     keys = {c.key for c in columns}
     absent = [label_of(m) for m in ("calls", "cap_cut", "fallbacks", "parse_failed") if m not in keys]
-    note = "Means over questions; shares are pooled over them." + (f" None for any system: {', '.join(absent)}." if absent else "")
+    note = "Means over questions; shares are pooled over them." + (f" None for any system: {', '.join(absent)}."
+                                                                   if absent else "")
     columns = [Column("benchmark", "benchmark"), Column("system", "system"), *columns]
     return Table(view.key("cost"), "What it took", columns, rows, note, {**view.about})
 
@@ -39,9 +43,11 @@ def notes_table(view: View) -> Table:
         notes = group.answered.notes
         notes = notes[(notes["reader"] == view.reader) & (notes["corpus_scope"] == view.corpus_scope)]
         for system, note, count in zip(notes["system"], notes["note"], notes["count"], strict=True):
-            rows.append({"benchmark": group.answered.name, "system": str(system), "note": str(note), "count": int(count),
+            rows.append({"benchmark": group.answered.name, "system": str(system), "note": str(note),
+                         "count": int(count),
                          "share": int(count) / group.questions})
-    columns = [Column("benchmark", "benchmark"), Column("system", "system"), Column("note", "note"), Column("count", "times", "count"),
+    columns = [Column("benchmark", "benchmark"), Column("system", "system"), Column("note", "note"),
+               Column("count", "times", "count"),
                Column("share", "a question", "number")]
     return Table(view.key("notes"), "What was noted on the way", columns, rows, "", {**view.about})
 

@@ -12,16 +12,22 @@ from canopy.report.tables.table_5_corpus import corpus_table, folded_table, item
 
 FATES = ("mapped", "fallback", "waiting", "quarantined")
 PLACES = ("Table 5",)
-_RECORDS_NOTE = "Every record read is mapped, mapped with a stated fallback, waiting for a document, or quarantined with a reason."
-_COVERAGE_NOTE = ("By modality: gold of a question in an item, once an alternative. Questions are located where all gold of one alternative "
+_RECORDS_NOTE = ("Every record read is mapped, mapped with a stated fallback, waiting for a document, or quarantined "
+                 "with a reason.")
+_COVERAGE_NOTE = ("By modality: gold of a question in an item, once an alternative. Questions are located where all "
+                  "gold of one alternative "
                   "is; an image or an item of one fragment has no parts to look in and counts there.")
-_EXPECTED_NOTE = ("Published counts are those of the benchmarks' publishers and of the paper, to compare with: a folder may hold a slice. "
+_EXPECTED_NOTE = ("Published counts are those of the benchmarks' publishers and of the paper, to compare with: a "
+                  "folder may hold a slice. "
                   "None of them is a figure of this run.")
 _EXAMPLES = "Twenty random examples of each benchmark, their gold marked, to judge the mapping by eye: "
 
 
 def records_table(results: Sequence[Results]) -> Table:
-    """What became of the records read, one row a benchmark; the note says if the four fates do not add up to what was read."""
+    """What became of the records read, one row a benchmark.
+
+    The note says if the four fates do not add up to what was read.
+    """
     rows: list[Row] = []
     incomplete = []
     keys = ("read", *FATES, "items", "questions", "annotations")
@@ -42,18 +48,22 @@ def coverage_table(results: Sequence[Results]) -> Table:
     """Gold located, whole and absent, by modality and by question."""
     rows: list[Row] = [{"benchmark": r.name, **row} for r in results
                        for row in r.gold_summary.get("tables", {}).get("coverage", ()) if "of" in row]
-    labels = {"located": "located inside", "whole item": "whole item", "none": "no gold", "pseudo": "pseudo gold among them"}
-    columns = [Column("benchmark", "benchmark"), Column("of", "gold in"), *(Column(k, v, "count") for k, v in labels.items())]
+    labels = {"located": "located inside", "whole item": "whole item", "none": "no gold",
+              "pseudo": "pseudo gold among them"}
+    columns = [Column("benchmark", "benchmark"), Column("of", "gold in"),
+               *(Column(k, v, "count") for k, v in labels.items())]
     return Table("coverage", "Gold coverage", columns, rows, _COVERAGE_NOTE)
 
 
 def expected_table(results: Sequence[Results], training: Mapping[str, object]) -> Table:
     """Published counts beside the counts here, and the paper's training set beside this run's."""
-    rows: list[Row] = [{"benchmark": r.name, **row} for r in results for row in r.gold_summary.get("tables", {}).get("expected", ())]
+    rows: list[Row] = [{"benchmark": r.name, **row} for r in results
+                       for row in r.gold_summary.get("tables", {}).get("expected", ())]
     if rows:
         for key, count in PAPER_TRAINING.items():
             value = training.get(key)
-            rows.append({"benchmark": "all together", "what": f"training {key}", "published": count, "source": "the paper",
+            rows.append({"benchmark": "all together", "what": f"training {key}", "published": count,
+                         "source": "the paper",
                          "found": value if isinstance(value, int | float) else None})
     columns = [Column("benchmark", "benchmark"), Column("what", "count of"), Column("published", "published", "count"),
                Column("source", "says"), Column("found", "found here", "count")]
@@ -63,17 +73,21 @@ def expected_table(results: Sequence[Results], training: Mapping[str, object]) -
 def gold_table(results: Sequence[Results]) -> Table:
     """The counts of the stage ``gold_spans`` as it named them, without those that the coverage shows."""
     hidden = ("located_", "whole_", "questions_without")
-    metrics = {r.name: {n: v for n, v in r.gold_summary.get("metrics", {}).items() if not n.startswith(hidden)} for r in results}
+    metrics = {r.name: {n: v for n, v in r.gold_summary.get("metrics", {}).items() if not n.startswith(hidden)}
+               for r in results}
     names = dict.fromkeys(n for m in metrics.values() for n in m)
     rows: list[Row] = [{"count": n.replace("_", " "), **{b: m.get(n) for b, m in metrics.items()}} for n in names]
-    return Table("gold", "Gold and split", [Column("count", "count"), *(Column(r.name, r.name, "number") for r in results)], rows)
+    return Table("gold", "Gold and split", [Column("count", "count"),
+                                            *(Column(r.name, r.name, "number") for r in results)], rows)
 
 
 def data_section(results: Sequence[Results], training: Mapping[str, object], corpus: Summary) -> Section:
     """Every count of the stages before this one, and links to the pages of examples."""
-    tables = [corpus_table(corpus), records_table(results), expected_table(results, training), coverage_table(results), gold_table(results),
+    tables = [corpus_table(corpus), records_table(results), expected_table(results, training), coverage_table(results),
+              gold_table(results),
               items_table(corpus), folded_table(corpus)]
-    part = section("data", "Data", ["What the stages before this one counted."], [t for t in tables if t.rows], places=PLACES,
+    part = section("data", "Data", ["What the stages before this one counted."], [t for t in tables if t.rows],
+                   places=PLACES,
                    quotation=quote(*PLACES))
     links = tuple((r.name, r.examples) for r in results if r.examples)
     if not links:

@@ -16,4 +16,5 @@ def compressor_figures(views: Sequence[View]) -> list[Figure]:
     def draw(view: View, group: Group) -> str:
         return tokens_plot(view, group, compressor_systems(group), quality_measures(group), "compressors")
 
-    return figures_of(views, "compressors", f"compressors, sizes of one joined (the numbers). {UP}", draw, ("own", "unified"))
+    return figures_of(views, "compressors", f"compressors, sizes of one joined (the numbers). {UP}", draw,
+                      ("own", "unified"))

@@ -14,7 +14,8 @@ from canopy.report.systems_drawing import panels_of, style_of
 from canopy.report.systems_table import systems_table
 from canopy.scoring.measure import label_of
 
-TEXT = ("The annotated items are given, so that nothing but the choice of regions differs. Gold item and gold span are oracles: they know "
+TEXT = ("The annotated items are given, so that nothing but the choice of regions differs. Gold item and gold span are "
+        "oracles: they know "
         "the annotation.")
 
 

@@ -14,7 +14,8 @@ from canopy.report.quotations import quote
 from canopy.report.results import Results
 
 PLACES = ("Figure 6",)
-TEXT = ("A node is explored when it scores at least what its parent does. Gold nodes should rise above the root and others fall below it, "
+TEXT = ("A node is explored when it scores at least what its parent does. Gold nodes should rise above the root and "
+        "others fall below it, "
         "more so the deeper they lie. Located gold only; levels with fewer than 5 nodes are left out.")
 _FEWEST = 5  # nodes of a level
 
@@ -27,7 +28,7 @@ def levels_section(results: Sequence[Results]) -> Section:
 
 
 def levels_plot(results: Results) -> str:
-    """Root-relative scores s(v) - s(root) by depth for gold and other nodes: median and middle half, f0 beside f_theta."""
+    """Root-relative scores s(v) - s(root) by depth, of gold and of other nodes: median and middle half."""
     low, middle, high = (DEPTH_QUANTILES.index(q) for q in (0.25, 0.5, 0.75))
     systems = (results.better, TUNED)
     levels = results.levels

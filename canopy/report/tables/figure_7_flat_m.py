@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 ONE_ROUND = ("canopy-no-iteration", "")
 _ONE_ROUND_STYLE = ("#7fc9ae", "D")
-TEXT = ("Selectors without a stop rule of their own keep m leaves, or m nodes of any level, of every item. They retrieve once, so that in "
+TEXT = ("Selectors without a stop rule of their own keep m leaves, or m nodes of any level, of every item. They "
+        "retrieve once, so that in "
         "a corpus CANOPY without iteration is their like.")
 
 
@@ -35,7 +36,8 @@ def flat_section(views: Sequence[View]) -> Section | None:
     def draw(view: View, group: Group) -> str:
         return flat_plot(view, group, quality_measures(group))
 
-    figures = figures_of(views, "flat-m", "flat selection by m (the numbers), beside the hierarchy's.", draw, ("unified", "gold"))
+    figures = figures_of(views, "flat-m", "flat selection by m (the numbers), beside the hierarchy's.", draw,
+                         ("unified", "gold"))
     tables = tables_of(views, flat_table, ("unified", "own", "gold"))
     return part("flat-m", "Flat and any-level selection by m", [TEXT], tables, figures, ("Figure 7",))
 
@@ -73,7 +75,8 @@ def _draw_line(ax: Axes, group: Group, names: Sequence[Name], measure: str, pref
         if x is not None and y is not None:
             points.append((name[0].removeprefix(prefix), x.estimate, y.estimate))
     color, _ = style_of(prefix)
-    ax.plot([x for _, x, _ in points], [y for *_, y in points], "o-", color=color, markersize=5, linewidth=1.5, label=label)
+    ax.plot([p[1] for p in points], [p[2] for p in points], "o-", color=color, markersize=5, linewidth=1.5,
+            label=label)
     below = -10 if prefix == FLAT_M else 5
-    for m, x, y in points:
-        ax.annotate(m, (x, y), xytext=(5, below), textcoords="offset points", fontsize=8, color=color)
+    for m, tokens, value in points:
+        ax.annotate(m, (tokens, value), xytext=(5, below), textcoords="offset points", fontsize=8, color=color)

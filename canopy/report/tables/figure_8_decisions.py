@@ -15,8 +15,10 @@ from canopy.report.values import judged
 from canopy.scoring.bootstrap import Interval, ratio_intervals
 
 PLACES = ("Figure 8",)
-TEXT = ("Each inner node of a gold item that touches the gold asks for one of two things: to stop at it, or to descend into a part of it.")
-NOTE = ("stop: the node is all gold and must beat its children. descend: gold lies in a part of it, and the children that hold gold must be "
+TEXT = ("Each inner node of a gold item that touches the gold asks for one of two things: to stop at it, or to descend "
+        "into a part of it.")
+NOTE = ("stop: the node is all gold and must beat its children. descend: gold lies in a part of it, and the children "
+        "that hold gold must be "
         "explored and the others dropped. Nodes on which alternative annotations disagree count under all only.")
 
 
@@ -38,7 +40,8 @@ class DecisionCell:
 def decision_cells(results: Results, settings: Settings) -> list[DecisionCell]:
     """A cell a modality and kind, ``all`` of them first; f_theta against the better f0 mode of each cell."""
     cells = []
-    modalities, questions = sorted(set(results.decisions["modality"])), list(dict.fromkeys(results.systems["question_id"]))
+    modalities = sorted(set(results.decisions["modality"]))
+    questions = list(dict.fromkeys(results.systems["question_id"]))
     for modality in (["all", *modalities] if len(modalities) > 1 else modalities):
         for kind in ("all", "stop", "descend"):
             d = results.decisions
@@ -47,7 +50,8 @@ def decision_cells(results: Results, settings: Settings) -> list[DecisionCell]:
                 continue
             pairs = {}
             for name in (TUNED, *results.frozen):
-                per = d[d["system"] == name].groupby("question_id")["held"].agg(["sum", "count"]).reindex(questions, fill_value=0)
+                per = d[d["system"] == name].groupby("question_id")["held"].agg(["sum", "count"]).reindex(questions,
+                                                                                                          fill_value=0)
                 pairs[name] = per["sum"].to_numpy(dtype="float64"), per["count"].to_numpy(dtype="float64")
             baselines = {b: pairs[b] for b in results.frozen}
             c = compare("decision_accuracy", pairs[TUNED], baselines, True, *settings.arguments)
@@ -55,7 +59,8 @@ def decision_cells(results: Results, settings: Settings) -> list[DecisionCell]:
                 continue
             f0 = ratio_intervals([pairs[c.baseline]], *settings.arguments)[0]
             count = pairs[TUNED][1]
-            cells.append(DecisionCell(results.name, modality, kind, int((count > 0).sum()), int(count.sum()), f0, c.after,
+            cells.append(DecisionCell(results.name, modality, kind, int((count > 0).sum()), int(count.sum()), f0,
+                                      c.after,
                                       c.difference, c.baseline))
     return cells
 
@@ -64,10 +69,13 @@ def decisions_table(cells: Sequence[DecisionCell]) -> Table:
     """Decision accuracy by benchmark, modality and kind."""
     rows: list[Row] = [
         {"benchmark": c.benchmark, "modality": c.modality, "kind": c.kind, "f0": c.f0, TUNED: c.tuned,
-         **judged("difference", c.difference), "baseline": c.baseline, "questions": c.questions, "decisions": c.decisions,
+         **judged("difference", c.difference), "baseline": c.baseline, "questions": c.questions,
+         "decisions": c.decisions,
          PERCENT: True} for c in cells]
-    columns = [Column("benchmark", "benchmark"), Column("modality", "modality"), Column("kind", "decision"), Column("f0", "f0", "percent"),
-               Column(TUNED, TUNED, "percent"), Column("difference", "difference", "points"), Column("baseline", "against"),
+    columns = [Column("benchmark", "benchmark"), Column("modality", "modality"), Column("kind", "decision"),
+               Column("f0", "f0", "percent"),
+               Column(TUNED, TUNED, "percent"), Column("difference", "difference", "points"),
+               Column("baseline", "against"),
                Column("questions", "questions", "count"), Column("decisions", "decisions", "count")]
     return Table("decisions", "Decision accuracy by modality and kind", columns, rows, NOTE, ABOUT)
 
@@ -76,7 +84,8 @@ def decisions_section(cells: Sequence[DecisionCell]) -> Section:
     """Figure 8 and its table."""
     caption = "Decision accuracy of f0 (grey) and f_theta (green)."
     figures = [Figure("decisions", "", caption, decision_plot(cells))] if cells else []
-    return section("decisions", "Decisions", [TEXT], [decisions_table(cells)], figures, places=PLACES, quotation=quote(*PLACES))
+    return section("decisions", "Decisions", [TEXT], [decisions_table(cells)], figures, places=PLACES,
+                   quotation=quote(*PLACES))
 
 
 def decision_plot(cells: Sequence[DecisionCell]) -> str:

@@ -15,9 +15,11 @@ from canopy.report.quotations import quote
 from canopy.report.results import Results
 
 PLACES = ("Figure 9",)
-ITEMS_TEXT = ("Of the retrieved items, by modality: kept whole, split into regions that lose nothing together, or pruned. An image has no "
+ITEMS_TEXT = ("Of the retrieved items, by modality: kept whole, split into regions that lose nothing together, or "
+              "pruned. An image has no "
               "parts.")
-NODES_TEXT = ("A node that the rule looks at is kept whole, split into its children, or dropped because it scores below its parent.")
+NODES_TEXT = ("A node that the rule looks at is kept whole, split into its children, or dropped because it scores "
+              "below its parent.")
 
 
 def decided_section(views: Sequence[View]) -> Section | None:
@@ -49,9 +51,11 @@ def _counts(rows: pd.DataFrame, modality: str, system: str) -> list[int]:
 
 def nodes_section(results: Sequence[Results]) -> Section:
     """What became of the nodes of gold items, in the evaluation."""
-    figures = [Figure(file_name("outcomes", r.name), r.name, "what became of each node that the rule looked at.", nodes_plot(r))
+    figures = [Figure(file_name("outcomes", r.name), r.name, "what became of each node that the rule looked at.",
+                      nodes_plot(r))
                for r in results]
-    return section("outcomes", "Kept, split and dropped nodes", [NODES_TEXT], [], figures, places=PLACES, quotation=quote(*PLACES))
+    return section("outcomes", "Kept, split and dropped nodes", [NODES_TEXT], [], figures, places=PLACES,
+                   quotation=quote(*PLACES))
 
 
 def nodes_plot(results: Results) -> str:

@@ -1,4 +1,5 @@
-"""What was not run, and why; and which of the paper's tables and figures the run leaves empty, and what would fill them."""
+"""What was not run, and why; and which of the paper's tables and figures the run leaves empty, and what would fill
+them."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ from canopy.report.paper import BENCHMARKS, OUT_OF_DOMAIN, TITLES
 
 # The part of the report that answers to a table or figure, and what would make it if it is missing.
 _RUN = "run `canopy evaluate`"
-_SENSITIVITY = ("set answers.sweep_k and answers.sweep_rounds, for example to [5, 10, 20] and [1, 2, 3], and run `canopy evaluate`")
-_BRANCHING = ("set store.branchings, for example to [3, 4], and run `canopy evaluate`; `canopy sweep hierarchy.branching=2,3,4` trains for "
+_SENSITIVITY = ("set answers.sweep_k and answers.sweep_rounds, for example to [5, 10, 20] and [1, 2, 3], and run "
+                "`canopy evaluate`")
+_BRANCHING = ("set store.branchings, for example to [3, 4], and run `canopy evaluate`; `canopy sweep "
+              "hierarchy.branching=2,3,4` trains for "
               "every B too")
 PARTS: dict[str, tuple[str, str]] = {
     "Table 1": ("main", _RUN),
@@ -31,7 +34,8 @@ PARTS: dict[str, tuple[str, str]] = {
     "Table 13": ("case-1", _RUN),
     "Table 14": ("case-2", _RUN),
 }
-_MISSING = ("not among this run's benchmarks: `canopy data fetch` says how to get each, `canopy evaluate --data DIR --benchmarks LIST` "
+_MISSING = ("not among this run's benchmarks: `canopy data fetch` says how to get each, `canopy evaluate --data DIR "
+            "--benchmarks LIST` "
             "runs it")
 
 
@@ -77,4 +81,5 @@ def unfilled_table(keys: Sequence[str], answers: Sequence[Answered]) -> Table:
 def not_run_section(answers: Sequence[Answered], keys: Sequence[str]) -> Section:
     """Both tables; ``keys`` are the parts that the report has."""
     tables = [t for t in (missing_table(answers), unfilled_table(keys, answers)) if t.rows]
-    return section("not-run", "What was not run, and why", [] if tables else ["Everything was run."], tables, headed=True)
+    return section("not-run", "What was not run, and why", [] if tables else ["Everything was run."], tables,
+                   headed=True)

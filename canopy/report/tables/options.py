@@ -1,4 +1,5 @@
-"""Which departures from the paper's loop pay: every option against CANOPY as the paper has it, judged by intervals alone."""
+"""Which departures from the paper's loop pay: every option against CANOPY as the paper has it, judged by intervals
+alone."""
 
 from __future__ import annotations
 
@@ -16,11 +17,15 @@ from canopy.scoring.measure import label_of
 
 WINS, WINS_BY_TOKENS = "wins", "wins: fewer tokens"
 RULE = (
-    "Judged by intervals alone: quality is the first official measure, gold recall and answer in evidence. wins: something is better and "
-    "nothing worse, for no more tokens; wins: fewer tokens: nothing is shown to differ but the tokens; better, for more tokens; cheaper, but "
-    "worse; trade-off: some quality is better and some worse; no difference shown: no interval lies on one side of zero. The many rows are "
+    "Judged by intervals alone: quality is the first official measure, gold recall and answer in evidence. wins: "
+    "something is better and "
+    "nothing worse, for no more tokens; wins: fewer tokens: nothing is shown to differ but the tokens; better, for "
+    "more tokens; cheaper, but "
+    "worse; trade-off: some quality is better and some worse; no difference shown: no interval lies on one side of "
+    "zero. The many rows are "
     "not corrected for looking often.")
-TEXT = "Departures from the paper's loop, each alone, against CANOPY as the paper has it. The default stays the paper's."
+TEXT = ("Departures from the paper's loop, each alone, against CANOPY as the paper has it. The default stays the "
+        "paper's.")
 
 
 def judge(qualities: Sequence[Interval | None], tokens: Interval | None) -> str:
@@ -46,8 +51,10 @@ def options_table(view: View) -> Table:
     columns = [
         Column("benchmark", "benchmark"), Column("system", "option"), Column("verdict", "verdict"),
         *(Column(f"difference_{m}", label_of(m), "points") for m in KEPT),
-        Column("difference", first, "points"), Column("change_tokens", "tokens", "change"), Column("says", "what it does")]
-    return Table(view.key("options"), "Options, each against CANOPY as the paper has it", columns, rows, RULE, {**view.about})
+        Column("difference", first, "points"), Column("change_tokens", "tokens", "change"),
+        Column("says", "what it does")]
+    return Table(view.key("options"), "Options, each against CANOPY as the paper has it", columns, rows, RULE,
+                 {**view.about})
 
 
 def _row(group: Group, name: Name) -> Row:

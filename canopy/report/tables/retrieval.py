@@ -8,7 +8,7 @@ import numpy as np
 
 from canopy.report.drawing import SERIES, figure_of, percent_axis, svg_of
 from canopy.report.model import Column, Figure, Row, Section, Table, section
-from canopy.report.results import Results, Settings
+from canopy.report.results import Results, Settings, recall_depths
 from canopy.scoring.bootstrap import Interval, ratio_intervals
 
 TEXT = "Whole items by f0, over the corpus of all configured benchmarks together."
@@ -19,10 +19,11 @@ def retrieval_table(results: Sequence[Results], settings: Settings) -> Table:
     """Recall of gold items at k."""
     rows: list[Row] = []
     for r in results:
-        for k, part in r.retrieval.groupby("k", sort=True):
+        for k in recall_depths(r):
+            part = r.retrieval[r.retrieval["k"] == k]
             recall = part["recall"].to_numpy(dtype=np.float64)
             interval = ratio_intervals([(recall, np.ones(len(recall)))], *settings.arguments)[0]
-            rows.append({"benchmark": r.name, "k": int(k), "recall": interval, "questions": len(part)})
+            rows.append({"benchmark": r.name, "k": k, "recall": interval, "questions": len(part)})
     columns = [Column("benchmark", "benchmark"), Column("k", "k", "count"), Column("recall", "recall", "percent"),
                Column("questions", "questions", "count")]
     return Table("retrieval", "Recall of gold items at k", columns, rows)
@@ -36,7 +37,8 @@ def retrieval_section(results: Sequence[Results], settings: Settings) -> Section
         k, recall = row["k"], row["recall"]
         if isinstance(k, int) and isinstance(recall, Interval):
             points.setdefault(str(row["benchmark"]), []).append((k, recall))
-    figures = [Figure("retrieval", "", "Recall of gold items at k, 95% band.", retrieval_plot(points))] if points else []
+    figures = [Figure("retrieval", "", "Recall of gold items at k, 95% band.",
+                      retrieval_plot(points))] if points else []
     return section("retrieval", "Retrieval", [TEXT], [table], figures)
 
 
@@ -45,7 +47,8 @@ def retrieval_plot(points: _Points) -> str:
     with figure_of(5.2, 3.0) as (figure, ax):
         for n, (benchmark, recalls) in enumerate(points.items()):
             k, color = [k for k, _ in recalls], SERIES[n % len(SERIES)]
-            ax.fill_between(k, [r.low for _, r in recalls], [r.high for _, r in recalls], color=color, alpha=0.18, linewidth=0)
+            ax.fill_between(k, [r.low for _, r in recalls], [r.high for _, r in recalls], color=color, alpha=0.18,
+                            linewidth=0)
             ax.plot(k, [r.estimate for _, r in recalls], "o-", color=color, linewidth=2, markersize=5, label=benchmark)
         ax.set_xticks(sorted({k for recalls in points.values() for k, _ in recalls}))
         ax.set_ylim(0, 1.02)

@@ -10,9 +10,11 @@ from canopy.report.model import Column, Paragraph, Row, Section, Table, Tabular,
 from canopy.report.results import Results, Settings
 from canopy.report.words import what_it_sees
 
-_COUNTS = {"train": "train questions", "test": "test questions", "components": "components", "measured": "measured", "pairs": "gold items",
+_COUNTS = {"train": "train questions", "test": "test questions", "components": "components", "measured": "measured",
+           "pairs": "gold items",
            "refinable": "of them refinable", "decisions": "decisions"}
-NOTE = "Questions and gold items are split by connected component: no gold item is on both sides. A gold item counts once a question."
+NOTE = ("Questions and gold items are split by connected component: no gold item is on both sides. A gold item counts "
+        "once a question.")
 
 
 def sizes_table(results: Sequence[Results]) -> Table:
@@ -29,18 +31,23 @@ def sizes_table(results: Sequence[Results]) -> Table:
     return Table("sizes", "Sample sizes", columns, rows, NOTE)
 
 
-def run_section(training: Mapping[str, object], settings: Settings, measured: Sequence[Results], views: Sequence[View]) -> Section:
+def run_section(training: Mapping[str, object], settings: Settings, measured: Sequence[Results],
+                views: Sequence[View]) -> Section:
     """Who read, how certain figures are, how large the samples are, and how f_theta was trained."""
     readers = list(dict.fromkeys(v.label for v in views))
     read = f"Answers were read by: {'; '.join(readers)}." if readers else "No answers were read."
     if readers and all(v.kind != "llm" for v in views):
         read += " No language model took part, and no figure below is a language model's."
-    encoder = ("f0 is the frozen pretrained encoder, f_theta the same encoder with a LoRA adapter trained on the training split's gold. "
+    encoder = ("f0 is the frozen pretrained encoder, f_theta the same encoder with a LoRA adapter trained on the "
+               "training split's gold. "
                f"Both are {what_it_sees(training)[0]}. {read}")
-    intervals = (f"Intervals are {100 * settings.confidence:g}% percentile intervals of {settings.resamples:,} paired bootstrap resamples "
-                 f"of the test questions (seed {settings.seed}): question ids are resampled once for all systems that are compared.")
+    intervals = (f"Intervals are {100 * settings.confidence:g}% percentile intervals of {settings.resamples:,} paired "
+                 f"bootstrap resamples "
+                 f"of the test questions (seed {settings.seed}): question ids are resampled once for all systems that "
+                 f"are compared.")
     facts = Terms(_facts(training), "The tuned encoder")
-    return Section("run", "What this run is", (Paragraph(encoder), Paragraph(intervals), Tabular(sizes_table(measured)), facts))
+    return Section("run", "What this run is", (Paragraph(encoder), Paragraph(intervals), Tabular(sizes_table(measured)),
+                                               facts))
 
 
 def _facts(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

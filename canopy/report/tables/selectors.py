@@ -15,7 +15,8 @@ from canopy.scoring.measure import EVALUATION, measures_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NOTE = ("flat leaf and any-level take m regions of each item by f_theta's scores. Only the rule makes decisions, so only f0 and f_theta have "
+NOTE = ("flat leaf and any-level take m regions of each item by f_theta's scores. Only the rule makes decisions, so "
+        "only f0 and f_theta have "
         "a decision accuracy.")
 CAPTION = "quality against tokens; up and left is better. Crosses: 95% intervals."
 _PANELS = (("gold_recall", "gold recall"), ("answer_in_evidence", "answer in evidence"))
@@ -38,7 +39,8 @@ def selectors_section(results: Sequence[Results], values: Mapping[str, Values]) 
     """The table and a figure a benchmark."""
     figures = [Figure(file_name("tradeoff", r.name), r.name, CAPTION, tradeoff_plot(r, values[r.name]))
                for r in results if "kept_share" in values[r.name][TUNED]]
-    return section("selectors", "Selectors, and quality against tokens", [], [selectors_table(results, values)], figures)
+    return section("selectors", "Selectors, and quality against tokens", [], [selectors_table(results, values)],
+                   figures)
 
 
 def tradeoff_plot(results: Results, values: Values) -> str:
@@ -47,8 +49,10 @@ def tradeoff_plot(results: Results, values: Values) -> str:
     size = (5.2, 3.1 * len(panels) + 0.5)
     with figure_of(*size, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (figure, grid):
         for ax, (key, label) in zip(grid[:, 0], panels, strict=True):
-            for prefix, color, name, below in ((FLAT_LEAF, FLAT, "flat-leaf, m", -10), (ANY_LEVEL_PREFIX, ANY_LEVEL, "any-level, m", 5)):
-                _draw_sizes(ax, values, key, [n for n in results.names if n.startswith(prefix)], prefix, color, name, below)
+            for prefix, color, name, below in ((FLAT_LEAF, FLAT, "flat-leaf, m", -10),
+                                               (ANY_LEVEL_PREFIX, ANY_LEVEL, "any-level, m", 5)):
+                _draw_sizes(ax, values, key, [n for n in results.names if n.startswith(prefix)], prefix, color, name,
+                            below)
             _draw_singles(ax, results, values, key)
             percent_axis(ax.yaxis)
             percent_axis(ax.xaxis)
@@ -59,13 +63,15 @@ def tradeoff_plot(results: Results, values: Values) -> str:
         return svg_of(figure, file_name("tradeoff", results.name))
 
 
-def _draw_sizes(ax: Axes, values: Values, key: str, names: Sequence[str], prefix: str, color: str, label: str, below: int) -> None:
+def _draw_sizes(ax: Axes, values: Values, key: str, names: Sequence[str], prefix: str, color: str, label: str,
+                below: int) -> None:
     """The sizes of one selector, joined, each with its m."""
     x = [values[n]["kept_share"].estimate for n in names]
     y = [values[n][key].estimate for n in names]
     ax.plot(x, y, "o-", color=color, markersize=5, linewidth=1.5, alpha=0.95, label=label)
     for n, px, py in zip(names, x, y, strict=True):
-        ax.annotate(n.removeprefix(prefix), (px, py), xytext=(5, below), textcoords="offset points", fontsize=8, color=color)
+        ax.annotate(n.removeprefix(prefix), (px, py), xytext=(5, below), textcoords="offset points", fontsize=8,
+                    color=color)
 
 
 def _draw_singles(ax: Axes, results: Results, values: Values, key: str) -> None:
@@ -77,4 +83,5 @@ def _draw_singles(ax: Axes, results: Results, values: Values, key: str) -> None:
             ax.plot([x.low, x.high], [y.estimate] * 2, color=color, linewidth=1.2)
             ax.plot([x.estimate] * 2, [y.low, y.high], color=color, linewidth=1.2)
         size = 11 if marker == "*" else 7.5
-        ax.plot([x.estimate], [y.estimate], marker, color=color, markersize=size, label=name, linestyle="none", zorder=4)
+        ax.plot([x.estimate], [y.estimate], marker, color=color, markersize=size, label=name, linestyle="none",
+                zorder=4)

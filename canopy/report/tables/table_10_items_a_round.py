@@ -31,4 +31,5 @@ def items_section(views: Sequence[View]) -> Section | None:
         return sizes_plot(view, group, swept_systems(group, "k"), "k=", measures, "items a round, k")
 
     curves = figures_of(views, "by-k", "by the items a round retrieves, k.", draw, ("unified",))
-    return part("by-k", "Items a round, k", [TEXT], tables_of(views, items_table, ("unified", "own")), curves, ("Table 10",))
+    return part("by-k", "Items a round, k", [TEXT], tables_of(views, items_table, ("unified", "own")), curves,
+                ("Table 10",))

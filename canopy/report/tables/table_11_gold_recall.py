@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
 
+from canopy.evaluation.comparison import Ratio
 from canopy.evaluation.systems import TUNED
 from canopy.report.model import Column, Row, Section, Table, section
 from canopy.report.paper import find_published
@@ -20,10 +21,14 @@ TEXT = "Of the fragments of each gold item that are gold, the share that is kept
 
 
 def gold_recall_table(results: Sequence[Results], settings: Settings) -> Table:
-    """Gold-fragment recall of f0 and f_theta by modality, over gold items; of alternative annotations the best one counts."""
+    """Gold-fragment recall of f0 and f_theta by modality, over gold items.
+
+    Of alternative annotations the best one counts.
+    """
     rows = [row for r in results for row in _rows(r, settings)]
     columns = [Column("benchmark", "benchmark"), Column("modality", "modality"), Column("f0", "f0", "percent"),
-               Column(TUNED, TUNED, "percent"), Column("difference", "difference", "points"), Column("baseline", "against"),
+               Column(TUNED, TUNED, "percent"), Column("difference", "difference", "points"),
+               Column("baseline", "against"),
                Column("items", "gold items", "count")]
     if any("paper" in r for r in rows):
         columns.append(Column("paper", "the paper: f_theta", "percent"))
@@ -32,7 +37,10 @@ def gold_recall_table(results: Sequence[Results], settings: Settings) -> Table:
 
 
 def _rows(results: Results, settings: Settings) -> list[Row]:
-    """A row a modality, and one over all if there are several; the paper's figure is over all of a benchmark's items."""
+    """A row a modality, and one over all if there are several.
+
+    The paper's figure is over all of a benchmark's items.
+    """
     questions = list(dict.fromkeys(results.systems["question_id"]))
     better = results.better
     regions = results.regions[results.regions["system"].isin([TUNED, better])]
@@ -41,10 +49,11 @@ def _rows(results: Results, settings: Settings) -> list[Row]:
     rows: list[Row] = []
     for modality in parts:
         part = regions[(regions["modality"] == modality) | (modality == "all")]
-        pairs = {s: _per_question(part[part["system"] == s], questions) for s in (better, TUNED)}
+        pairs: dict[Hashable, Ratio] = {s: _per_question(part[part["system"] == s], questions) for s in (better, TUNED)}
         both = Paired(pairs, *settings.arguments)
         row: Row = {"benchmark": results.name, "modality": modality, "f0": both.value(better), TUNED: both.value(TUNED),
-                    **judged("difference", both.difference(TUNED, better)), "items": int(pairs[TUNED][1].sum()), "baseline": better}
+                    **judged("difference", both.difference(TUNED, better)), "items": int(pairs[TUNED][1].sum()),
+                    "baseline": better}
         published = find_published(PLACES, results.paper_name, TUNED).get("gold_recall")
         if published is not None and modality == parts[0]:
             row["paper"] = published
@@ -62,4 +71,5 @@ def _per_question(regions: pd.DataFrame, questions: Sequence[str]) -> tuple[np.n
 def gold_recall_section(results: Sequence[Results], settings: Settings) -> Section:
     """Table 11."""
     table = gold_recall_table(results, settings)
-    return section("gold-recall", "Gold recall after refinement", [TEXT], [table], places=PLACES, quotation=quote(*PLACES))
+    return section("gold-recall", "Gold recall after refinement", [TEXT], [table], places=PLACES,
+                   quotation=quote(*PLACES))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from canopy.items import Item
 from canopy.report.cases.model import FINDS, LOSES, Case, Region
-from canopy.report.model import Bullets, Column, Paragraph, Row, Section, Table, Tabular
+from canopy.report.model import Block, Bullets, Column, Paragraph, Row, Section, Table, Tabular
 from canopy.report.quotations import quote
 from canopy.scoring.measure import label_of
 
@@ -38,8 +38,10 @@ def _study(number: int, case: Case, items: Mapping[str, Item], place: str) -> Se
     accepted = f"Accepted: {'; '.join(map(_clean, case.question.answers)) or 'none given'}"
     tables = [t for t in (_rounds_table(number, case, items), _answers_table(number, case)) if t.rows]
     quotation = quote(place)
-    blocks = (Bullets((question, accepted)), *(Tabular(t, len(tables) > 1) for t in tables), *([quotation] if quotation else []))
-    return Section(f"case-{number}", f"Case study {number}: {case.why}", blocks, (place,))
+    blocks: list[Block] = [Bullets((question, accepted)), *(Tabular(t, len(tables) > 1) for t in tables)]
+    if quotation is not None:
+        blocks.append(quotation)
+    return Section(f"case-{number}", f"Case study {number}: {case.why}", tuple(blocks), (place,))
 
 
 def _rounds_table(number: int, case: Case, items: Mapping[str, Item]) -> Table:
@@ -62,9 +64,11 @@ def _rounds_table(number: int, case: Case, items: Mapping[str, Item]) -> Table:
 
 def _answers_table(number: int, case: Case) -> Table:
     rows: list[Row] = [
-        {"system": a.system, "answer": _clean(a.prediction) or "(no answer)", "score": a.score, "gold": a.gold_recall, "tokens": a.tokens}
+        {"system": a.system, "answer": _clean(a.prediction) or "(no answer)", "score": a.score, "gold": a.gold_recall,
+         "tokens": a.tokens}
         for a in case.answers if a.family != "ablation"]
-    columns = [Column("system", "system"), Column("answer", "answer"), Column("score", label_of(case.measure), "percent"),
+    columns = [Column("system", "system"), Column("answer", "answer"),
+               Column("score", label_of(case.measure), "percent"),
                Column("gold", "gold kept", "percent"), Column("tokens", "tokens", "count")]
     return Table(f"case-{number}-answers", "What each system answered", columns, rows, "", _about(case))
 

@@ -11,14 +11,16 @@ from canopy.report.parts import part, tables_of
 from canopy.report.systems_table import systems_table
 from canopy.report.tables.figure_2_quality_tokens import quality_figures
 
-TEXT = ("Every system answers the same test questions. The unified corpus holds the items of all configured benchmarks; a benchmark's "
+TEXT = ("Every system answers the same test questions. The unified corpus holds the items of all configured "
+        "benchmarks; a benchmark's "
         "own corpus holds its items alone. The two are never mixed in a table.")
 
 
 def main_table(view: View) -> Table:
     """A row a system of the main comparison; the paper's figures are of the unified corpus."""
     places = ("Table 1", "Figure 2") if view.corpus_scope == "unified" else ()
-    return systems_table(view, "main", "Main comparison", main_systems, VANILLA, places=places, beside=("rounds", "calls"), mean=True)
+    return systems_table(view, "main", "Main comparison", main_systems, VANILLA, places=places,
+                         beside=("rounds", "calls"), mean=True)
 
 
 def main_section(views: Sequence[View]) -> Section | None:

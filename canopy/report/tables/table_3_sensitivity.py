@@ -1,4 +1,7 @@
-"""Table 3: CANOPY at other k, R and B, as the answers' matrix swept over them; Tables 9 and 10 are rows of the same kind."""
+"""Table 3: CANOPY at other k, R and B, as the answers' matrix swept over them.
+
+Tables 9 and 10 are rows of the same kind.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ TEXT = "CANOPY at other sizes: k items a round, R rounds, B children a node."
 
 
 def sized_systems(group: Group, sweep: str, prefixes: Sequence[str]) -> list[Name]:
-    """The systems that are swept over ``sweep``, each at its own size and at those that begin with one of the prefixes."""
+    """The systems that are swept over ``sweep``: each at its own size, and at those that begin with a prefix."""
     names = [n for s in swept_systems(group, sweep) for p in prefixes for n in variants(group, s, p)]
     return list(dict.fromkeys(names))
 
@@ -31,4 +34,5 @@ def sensitivity_table(view: View) -> Table:
 
 def sensitivity_section(views: Sequence[View]) -> Section | None:
     """Table 3."""
-    return part("sensitivity", "Sensitivity", [TEXT], tables_of(views, sensitivity_table, ("unified", "own")), (), ("Table 3",))
+    return part("sensitivity", "Sensitivity", [TEXT], tables_of(views, sensitivity_table, ("unified", "own")), (),
+                ("Table 3",))

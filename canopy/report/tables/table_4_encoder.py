@@ -20,7 +20,10 @@ NOTE = ("Brackets: 95% interval, paired bootstrap over questions. The difference
 
 def quality_table(results: Sequence[Results], values: Mapping[str, Values],
                   comparisons: Mapping[str, Mapping[str, Comparison]]) -> Table:
-    """A row a benchmark and measure: f0 in its modes, f_theta, and the difference to the better mode; the paper's beside them."""
+    """A row a benchmark and measure: f0 in its modes, f_theta, and the difference to the better mode.
+
+    The paper's beside them.
+    """
     measures = measures_of(EVALUATION)
     rows: list[Row] = []
     for r in results:
@@ -28,16 +31,20 @@ def quality_table(results: Sequence[Results], values: Mapping[str, Values],
             m = measures[key]
             modes: Row = {b: values[r.name][b].get(key) for b in r.frozen}
             row: Row = {"benchmark": r.name, "measure": m.label, **modes, TUNED: values[r.name][TUNED].get(key),
-                        "baseline": c.baseline, **judged("difference", c.difference, m.higher_is_better), PERCENT: m.percent}
+                        "baseline": c.baseline, **judged("difference", c.difference, m.higher_is_better),
+                        PERCENT: m.percent}
             if key == "decision_accuracy":
                 row |= {f"paper_{s}": v for s in ("f0", TUNED)
                         if (v := find_published(PLACES, r.paper_name, s).get(key)) is not None}
             rows.append(row)
     modes_of_all = dict.fromkeys(b for r in results for b in r.frozen)
-    columns = [Column("benchmark", "benchmark"), Column("measure", "measure"), *(Column(b, b, "auto") for b in modes_of_all),
-               Column(TUNED, TUNED, "auto"), Column("difference", "difference", "auto_points"), Column("baseline", "against")]
+    columns = [Column("benchmark", "benchmark"), Column("measure", "measure"),
+               *(Column(b, b, "auto") for b in modes_of_all),
+               Column(TUNED, TUNED, "auto"), Column("difference", "difference", "auto_points"),
+               Column("baseline", "against")]
     if any("paper_f0" in r for r in rows):
-        columns += [Column("paper_f0", "the paper: f0", "percent"), Column("paper_f_theta", "the paper: f_theta", "percent")]
+        columns += [Column("paper_f0", "the paper: f0", "percent"),
+                    Column("paper_f_theta", "the paper: f_theta", "percent")]
     return Table("quality", "f0 against f_theta", columns, rows, NOTE, ABOUT)
 
 
@@ -45,4 +52,5 @@ def quality_section(results: Sequence[Results], values: Mapping[str, Values],
                     comparisons: Mapping[str, Mapping[str, Comparison]]) -> Section:
     """Table 4."""
     table = quality_table(results, values, comparisons)
-    return section("quality", "The encoder: f0 against f_theta", [TEXT], [table], places=PLACES, quotation=quote(*PLACES))
+    return section("quality", "The encoder: f0 against f_theta", [TEXT], [table], places=PLACES,
+                   quotation=quote(*PLACES))

@@ -6,7 +6,8 @@ from canopy.report.model import Column, Row, Table
 from canopy.report.paper import CORPUS_SIZES
 from canopy.report.results import Summary
 
-_FOLDED_NOTE = ("A duplicate is searched through the first item that says the same; finding that one counts as finding it. Near-duplicates "
+_FOLDED_NOTE = ("A duplicate is searched through the first item that says the same; finding that one counts as finding "
+                "it. Near-duplicates "
                 "keep nodes of their own, exact ones share.")
 _COUNTS = ("read", "exact duplicates", "near duplicates", "searched")
 
@@ -27,7 +28,8 @@ def corpus_table(corpus: Summary) -> Table:
 
 def items_table(corpus: Summary) -> Table:
     """Items of the corpus by benchmark and modality."""
-    columns = [Column("benchmark", "benchmark"), Column("modality", "modality"), *(Column(k, k, "count") for k in _COUNTS)]
+    columns = [Column("benchmark", "benchmark"), Column("modality", "modality"),
+               *(Column(k, k, "count") for k in _COUNTS)]
     return Table("corpus", "The corpus", columns, _item_rows(corpus), _FOLDED_NOTE)
 
 

@@ -27,4 +27,5 @@ def aks_table(view: View) -> Table:
 
 def aks_section(views: Sequence[View]) -> Section | None:
     """Table 6."""
-    return part("aks", "AKS at other budgets", [TEXT], tables_of(views, aks_table, ("own", "unified", "gold")), (), ("Table 6",))
+    return part("aks", "AKS at other budgets", [TEXT], tables_of(views, aks_table, ("own", "unified", "gold")), (),
+                ("Table 6",))

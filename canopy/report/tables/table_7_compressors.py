@@ -22,4 +22,5 @@ def compressors_table(view: View) -> Table:
 def compressors_section(views: Sequence[View]) -> Section | None:
     """Table 7 and Figure 4."""
     tables = tables_of(views, compressors_table, ("own", "unified", "gold"))
-    return part("compressors", "Compressors, at their sizes", [TEXT], tables, compressor_figures(views), ("Figure 4", "Table 7"))
+    return part("compressors", "Compressors, at their sizes", [TEXT], tables, compressor_figures(views),
+                ("Figure 4", "Table 7"))

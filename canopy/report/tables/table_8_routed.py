@@ -11,7 +11,8 @@ from canopy.report.parts import part, tables_of
 from canopy.report.systems_table import systems_table
 
 ROUTER, ROUTED = ("universal-rag", ""), ("canopy-routed", "")
-TEXT = ("UniversalRAG routes and reads whole items of one round; CANOPY routed adds compression and follow-ups to the same router; "
+TEXT = ("UniversalRAG routes and reads whole items of one round; CANOPY routed adds compression and follow-ups to the "
+        "same router; "
         "CANOPY searches everything.")
 
 
@@ -26,4 +27,5 @@ def routed_table(view: View) -> Table:
 
 def routed_section(views: Sequence[View]) -> Section | None:
     """Table 8."""
-    return part("routed", "Routed components", [TEXT], tables_of(views, routed_table, ("unified", "own")), (), ("Table 8",))
+    return part("routed", "Routed components", [TEXT], tables_of(views, routed_table, ("unified", "own")), (),
+                ("Table 8",))

@@ -26,7 +26,8 @@ def training_plot(curve: pd.DataFrame) -> str:
         end = np.arange(1, len(loss) + 1)
         start = np.maximum(0, end - window)
         ax.plot(step, loss, color=F0, linewidth=0.8, alpha=0.55, label="batch")
-        ax.plot(step, (total[end] - total[start]) / (end - start), color=F_THETA, linewidth=2.2, label=f"mean of the last {window}")
+        ax.plot(step, (total[end] - total[start]) / (end - start), color=F_THETA, linewidth=2.2,
+                label=f"mean of the last {window}")
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("step")
