@@ -246,5 +246,6 @@ def _nested(table: pa.Table, column: str, by: str) -> pd.DataFrame:
 
 def _owners(lists: pa.ListArray, rows: int) -> np.ndarray:
     """For each element of a list column, the row that it is in."""
-    return np.repeat(np.arange(rows), lists.value_lengths().to_numpy(zero_copy_only=False)) if rows else np.zeros(0,
-                                                                                                                  dtype=np.int64)
+    if not rows:
+        return np.zeros(0, dtype=np.int64)
+    return np.repeat(np.arange(rows), lists.value_lengths().to_numpy(zero_copy_only=False))

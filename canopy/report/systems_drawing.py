@@ -74,8 +74,8 @@ def tokens_plot(view: View, group: Group, names: Sequence[Name], measures: Seque
     if not panels:
         return ""
     title = file_name(figure, view.corpus_scope + view.suffix, group.answered.name)
-    with figure_of(5.2, 2.9 * len(panels) + 0.9, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing,
-                                                                                                             grid):
+    height = 2.9 * len(panels) + 0.9
+    with figure_of(5.2, height, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing, grid):
         for ax, measure in zip(grid[:, 0], panels, strict=True):
             for system in dict.fromkeys(s for s, _ in names):
                 _draw_system(ax, group, [n for n in names if n[0] == system], measure, *style_of(system))
@@ -116,8 +116,8 @@ def sizes_plot(view: View, group: Group, systems: Sequence[str], prefix: str, me
     if not panels:
         return ""
     title = file_name(f"by-{prefix.rstrip('=')}", view.corpus_scope + view.suffix, group.answered.name)
-    with figure_of(5.2, 2.4 * len(panels) + 0.8, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing,
-                                                                                                             grid):
+    height = 2.4 * len(panels) + 0.8
+    with figure_of(5.2, height, nrows=len(panels), ncols=1, sharex=True, squeeze=False) as (drawing, grid):
         for ax, measure in zip(grid[:, 0], panels, strict=True):
             for system, names in sizes.items():
                 color, marker = style_of(system)

@@ -67,8 +67,8 @@ def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
             result.metrics |= {f"difference.{key}": d.estimate, f"difference.{key}.low": d.low,
                                f"difference.{key}.high": d.high}
     for k in settings.recall_at:
-        result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean([r["recall"] for r in tables.retrieval
-                                                                    if r["k"] == k]))
+        recalls = [r["recall"] for r in tables.retrieval if r["k"] == k]
+        result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean(recalls))
     result.metrics["decisions"] = sum(d["system"] == TUNED for d in tables.decisions)
     result.metrics = {k: float(v) for k, v in result.metrics.items() if np.isfinite(v)}
     result.tables = {"systems": rows, "f_theta against f0": differences}

@@ -54,8 +54,8 @@ def test_decision_accuracy_agrees_with_a_plain_loop(seed):
     found = {(d["question_id"], d["item_id"], d["node"]): d["held"] for d in tables.decisions}
     assert found == _loop(cases, instances, scores)
     rows = [r for r in tables.systems if r["system"] == TUNED]
-    assert sum(r["decisions"] for r in rows) == len(found) and sum(r["decisions_held"]
-                                                                   for r in rows) == sum(found.values())
+    assert sum(r["decisions"] for r in rows) == len(found)
+    assert sum(r["decisions_held"] for r in rows) == sum(found.values())
 
 
 @given(seeds)
@@ -64,8 +64,8 @@ def test_a_decision_that_holds_is_what_the_rule_does(seed):
     scores, forest = make_scores(cases, seed), cases.layout.forest
     kept, d = refine(forest, scores), cases.decisions
     for n, held in enumerate(decisions_held(d, scores)):
-        v, kids, gold = d.node[n], d.children[d.offsets[n]:d.offsets[n + 1]], d.child_gold[d.offsets[n]:d.offsets[n
-                                                                                                                  + 1]]
+        v, part = d.node[n], slice(d.offsets[n], d.offsets[n + 1])
+        kids, gold = d.children[part], d.child_gold[part]
         explored = scores[kids] >= scores[v]
         assert held == (not explored.any() if d.fully_gold[n] else (explored == gold).all())
         above, reached = forest.parent[v], scores[v] >= scores[forest.parent[v]] if forest.parent[v] >= 0 else True

@@ -36,9 +36,9 @@ SETTINGS = Settings(200, 13, 0.95)
 
 def pick(rows: list[dict[str, Any]], system: str, corpus_scope: str = "unified",
          variant: str = "") -> list[dict[str, Any]]:
-    return sorted((r for r in rows if (r["system"], r["corpus_scope"], r["variant"]) == (system, corpus_scope,
-                                                                                         variant)),
-                                                                                         key=lambda r: r["question_id"])
+    cell = (system, corpus_scope, variant)
+    mine = [r for r in rows if (r["system"], r["corpus_scope"], r["variant"]) == cell]
+    return sorted(mine, key=lambda r: r["question_id"])
 
 
 def same(a: Interval | None, b: Interval) -> bool:
@@ -112,8 +112,8 @@ def test_corpora_and_readers_have_tables_of_their_own(tmp_path: Path) -> None:
     assert "Qwen3-VL-8B" in views[3].about["read by"]
     assert "LLM-free" not in views[3].about["read by"]
     own = systems_table(views[1], "main", "Main", main_systems, VANILLA)
-    assert own.rows[0]["em"].estimate == pytest.approx(np.mean([r["em"] for r in pick(rows, "vanilla", "own")
-                                                                if r["reader"] == "extractive"]))
+    vanilla = [r["em"] for r in pick(rows, "vanilla", "own") if r["reader"] == "extractive"]
+    assert own.rows[0]["em"].estimate == pytest.approx(np.mean(vanilla))
     first = [c.key for c in systems_table(views[3], "main", "Main", main_systems, VANILLA).columns]
     assert first.index("em") < first.index("gold_recall") and "calls" in {c.key for c in cost_table(views[3]).columns}
     plain = [c.key for c in own.columns]
@@ -162,10 +162,8 @@ def test_the_papers_figures_stand_beside_ours_and_never_among_them(tmp_path: Pat
     page = table_html(unified)
     assert page.count("49.6%") == 1 and 'class="n paper"><span>49.6%' in page and "the paper: EM" in page
     lines = list(csv.DictReader(io.StringIO(to_csv(unified))))
-    assert ({line["paper_em"] for line in lines if line["system"] == "canopy"} == {"0.496",
-                                                                                  ""})
-    assert all(line["em"] != "0.496"
-               for line in lines)
+    assert {line["paper_em"] for line in lines if line["system"] == "canopy"} == {"0.496", ""}
+    assert all(line["em"] != "0.496" for line in lines)
     for part in sections:
         for t in part.tables:
             for r in t.rows:
@@ -215,11 +213,11 @@ def test_options_are_those_that_ran_and_are_no_component(tmp_path: Path) -> None
         assert same(r["difference_gold_recall"], d)
         assert r["verdict"] == judge([r["difference"], r["difference_gold_recall"], r["difference_answer_in_evidence"]],
                                      r["change_tokens"])
-    assert winners(view) == ({"made <up>": names}
-                             if (names := [r["system"].removeprefix("canopy-")
-                                           + (" (fewer tokens)" if r["verdict"] != "wins" else "")
-                                                               for r in table.rows if r["verdict"].startswith("wins")])
-                                                               else {})
+    names = []
+    for r in table.rows:
+        if r["verdict"].startswith("wins"):
+            names.append(r["system"].removeprefix("canopy-") + (" (fewer tokens)" if r["verdict"] != "wins" else ""))
+    assert winners(view) == ({"made <up>": names} if names else {})
 
 
 def test_a_system_that_rewrites_its_evidence_has_no_gold_recall(tmp_path: Path) -> None:
@@ -247,13 +245,11 @@ def test_what_did_not_run_is_told_with_why(tmp_path: Path) -> None:
 def test_sizes_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     answered, _ = make_answered(tmp_path / "a")
     sections = {s.key: s for s in answer_sections(build_views([answered], SETTINGS))}
-    assert [r["system"] for r in sections["by-k"].tables[0].rows] == ["canopy", "canopy k=5", "canopy k=20", "vanilla",
-                                                                      "vanilla k=5", "vanilla k=20"]
-    assert [r["system"] for r in sections["sensitivity"].tables[0].rows] == ["canopy", "canopy k=5", "canopy k=20",
-                                                                             "canopy R=1"]
+    systems = {key: [r["system"] for r in sections[key].tables[0].rows] for key in ("by-k", "sensitivity")}
+    by_k = ["canopy", "canopy k=5", "canopy k=20", "vanilla", "vanilla k=5", "vanilla k=20"]
+    assert systems == {"by-k": by_k, "sensitivity": ["canopy", "canopy k=5", "canopy k=20", "canopy R=1"]}
     compressed = [r["system"] for r in sections["compressors"].tables[0].rows]
-    assert (compressed[-3:] == ["flat-leaf-share", "flat-leaf-share budget=0.1",
-                               "flat-leaf-share budget=0.5"])
+    assert compressed[-3:] == ["flat-leaf-share", "flat-leaf-share budget=0.1", "flat-leaf-share budget=0.5"]
     assert "canopy k=5" not in compressed
     assert "aks M=4" in compressed
     assert "branching" not in sections and sections["by-k"].figures
@@ -267,9 +263,8 @@ def test_out_of_domain_is_a_table_of_its_own_that_tells_what_was_trained_on(tmp_
     row = next(r for r in sections["out-of-domain"].tables[0].rows if r["system"] == "canopy")
     assert (row["paper_em"], row["paper_f1"]) == (0.51, 0.602)
     a.trained = False
-    assert "trained on questions" not in section_markdown({s.key: s
-                                                           for s in answer_sections(build_views([a],
-                                                                                                SETTINGS))}["out-of-domain"])
+    sections = {s.key: s for s in answer_sections(build_views([a], SETTINGS))}
+    assert "trained on questions" not in section_markdown(sections["out-of-domain"])
 
 
 @pytest.mark.parametrize("systems", [(), ("vanilla",), ("no-retrieval", "canopy"), ("gold-item",)])

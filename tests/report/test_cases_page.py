@@ -41,17 +41,14 @@ def test_the_forest_is_what_the_rule_did(count: int, branching: int, seed: int, 
     nodes = judged_nodes(count, branching, [(int(tree.lo[n]), int(tree.hi[n])) for n in np.flatnonzero(kept)])
     found = {(n.lo, n.hi): n for n in nodes}
     assert len(found) == len(nodes)
-    assert ({k for k, n in found.items()
-            if n.state == "kept"} == {(int(tree.lo[n]), int(tree.hi[n]))
-                                      for n in np.flatnonzero(kept)})
+    regions = {(int(tree.lo[n]), int(tree.hi[n])) for n in np.flatnonzero(kept)}
+    assert {k for k, n in found.items() if n.state == "kept"} == regions
     place = {(int(lo), int(hi)): int(d) for lo, hi, d in zip(tree.lo, tree.hi, tree.depth, strict=True)}
     assert all(place[k] == n.depth for k, n in found.items())
     if rule == "parent":
         told = judge(lay_out([count], branching), scores)
-        assert [sum(n.state == s for n in nodes) for s in ("kept", "split", "dropped")] == [int(x.sum())
-                                                                                            for x in (told.kept,
-                                                                                                      told.split,
-                                                                                                      told.dropped)]
+        counts = [int(x.sum()) for x in (told.kept, told.split, told.dropped)]
+        assert [sum(n.state == s for n in nodes) for s in ("kept", "split", "dropped")] == counts
 
 
 def test_regions_that_are_no_nodes_are_taken_apart() -> None:
@@ -91,8 +88,8 @@ def test_nothing_that_is_shown_can_break_the_page(tmp_path: Path) -> None:
     assert "\x07" not in page
     assert "\u202e" not in page
     assert "said <b>anew" not in page and "rewritten" in page and "<u>?" not in page and "<i>canopy" not in page
-    assert set(re.findall(r"""(?:src|href)=["']([^"']*)""", page)) <= {"data:,", "report.html",
-                                                                       *(f"#case{n}" for n in range(1, 20))}
+    addresses = {"data:,", "report.html", *(f"#case{n}" for n in range(1, 20))}
+    assert set(re.findall(r"""(?:src|href)=["']([^"']*)""", page)) <= addresses
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids)) and all(a in ids for a in re.findall(r'href="#([^"]+)"', page))
     assert page == CasePage(items, 2, 30.0, {}).render(cases)

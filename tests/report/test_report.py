@@ -59,8 +59,8 @@ def test_the_page_needs_nothing_from_outside_and_escapes_what_it_shows(files):
     assert "made &lt;up&gt;" in page and "made <up>" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
     urls = set(re.findall(r"""(?:src|href)=["']([^"']*)""", page))
     assert all(u.startswith("#") or u in ("data:,", "../gold_spans/made%20up/examples.html") for u in urls), urls
-    assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= {"http://www.w3.org/2000/svg",
-                                                              "http://www.w3.org/1999/xlink"}
+    namespaces = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= namespaces
     assert "<script" not in page and "@import" not in page
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -161,8 +161,8 @@ def test_answers_come_after_the_summary_and_what_was_not_run_is_last(full, tmp_p
     assert {"cases.html", "tables/main-unified.csv", "tables/options-gold.csv", "figures/tokens-unified-made_up_.svg",
             "tables/not-run.csv"} <= set(files)
     assert "<a server>" not in files["report.html"] and "needs &lt;a server&gt;" in files["report.html"]
-    assert _with_answers(tmp_path / "a", **SMALL) == _with_answers(tmp_path / "b",
-                                                                   **SMALL), "the same answers give the same bytes"
+    first, second = (_with_answers(tmp_path / name, **SMALL) for name in ("a", "b"))
+    assert first == second, "the same answers give the same bytes"
     told = json.loads(files["metrics.json"])["made <up>"]["answers"]
     assert set(told) == {"unified", "own", "gold"}
     assert ({"em", "f1", "gold_recall",

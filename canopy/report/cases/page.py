@@ -114,8 +114,9 @@ class CasePage:
         for region in step["kept"]:
             kept.setdefault(region["item_id"], []).append(region)
         again = len(step["retrieved"]) - len(step["new"])
-        came = f"{len(step['new'])} new of {len(step['retrieved'])} items" + (f", {again} in evidence already" if again
-                                                                              else "")
+        came = f"{len(step['new'])} new of {len(step['retrieved'])} items"
+        if again:
+            came += f", {again} in evidence already"
         shown = list(kept)[:_FOREST_ITEMS]
         forests = [self._items.forest(i, kept[i], case.gold.get(i, frozenset())) for i in shown]
         return RoundView(step["round"], step["query"], came, forests, len(kept) - len(shown))

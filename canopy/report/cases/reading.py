@@ -85,8 +85,8 @@ def _read_gold(path: Path, ids: Sequence[str], folds: Folds) -> dict[str, dict[s
     marks: dict[str, dict[str, set[int]]] = {}
     for r in pq.read_table(path, filters=[("question_id", "in", list(ids))]).to_pylist():
         if r["item_id"] not in folds.near:
-            marks.setdefault(r["question_id"], {}).setdefault(folds.exact_representative(r["item_id"]),
-                                                              set()).update(r["fragments"])
+            of_question = marks.setdefault(r["question_id"], {})
+            of_question.setdefault(folds.exact_representative(r["item_id"]), set()).update(r["fragments"])
     return marks
 
 

@@ -30,8 +30,9 @@ def cost_table(view: View) -> Table:
     columns = columns_of(view, MEASURES)
     keys = {c.key for c in columns}
     absent = [label_of(m) for m in ("calls", "cap_cut", "fallbacks", "parse_failed") if m not in keys]
-    note = "Means over questions; shares are pooled over them." + (f" None for any system: {', '.join(absent)}."
-                                                                   if absent else "")
+    note = "Means over questions; shares are pooled over them."
+    if absent:
+        note += f" None for any system: {', '.join(absent)}."
     columns = [Column("benchmark", "benchmark"), Column("system", "system"), *columns]
     return Table(view.key("cost"), "What it took", columns, rows, note, {**view.about})
 

@@ -50,8 +50,8 @@ def decision_cells(results: Results, settings: Settings) -> list[DecisionCell]:
                 continue
             pairs = {}
             for name in (TUNED, *results.frozen):
-                per = d[d["system"] == name].groupby("question_id")["held"].agg(["sum", "count"]).reindex(questions,
-                                                                                                          fill_value=0)
+                by_question = d[d["system"] == name].groupby("question_id")["held"]
+                per = by_question.agg(["sum", "count"]).reindex(questions, fill_value=0)
                 pairs[name] = per["sum"].to_numpy(dtype="float64"), per["count"].to_numpy(dtype="float64")
             baselines = {b: pairs[b] for b in results.frozen}
             c = compare("decision_accuracy", pairs[TUNED], baselines, True, *settings.arguments)
