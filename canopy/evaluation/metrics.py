@@ -42,11 +42,11 @@ def decisions_held(decisions: Decisions, scores: np.ndarray) -> np.ndarray:
     if not len(decisions.node):
         return np.zeros(0, dtype=bool)
     child, gold, start = scores[decisions.children], decisions.child_gold, decisions.offsets[:-1]
-    wanted = gold & ~np.repeat(decisions.fully_gold, np.diff(decisions.offsets))
-    least_wanted = np.minimum.reduceat(np.where(wanted, child, np.inf), start)
-    best_unwanted = np.maximum.reduceat(np.where(wanted, -np.inf, child), start)
+    to_explore = gold & ~np.repeat(decisions.fully_gold, np.diff(decisions.offsets))
+    lowest_explored = np.minimum.reduceat(np.where(to_explore, child, np.inf), start)
+    highest_other = np.maximum.reduceat(np.where(to_explore, -np.inf, child), start)
     v = scores[decisions.node]
-    return (least_wanted >= v) & (v > best_unwanted)
+    return (lowest_explored >= v) & (v > highest_other)
 
 
 def gold_recall(kept: np.ndarray, gold: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

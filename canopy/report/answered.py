@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from canopy.answers.compression import CompressionFile
+from canopy.answers.listing import ReaderRow, SystemRow, read_systems
 from canopy.benchmarks.declaration import Benchmark
-from canopy.config import CorpusScope
 from canopy.errors import DataError
 from canopy.scoring.measure import ANSWERS, measures_of
 
@@ -22,101 +22,6 @@ COMPRESSION = "compression.json"
 CELL = ("reader", "corpus_scope", "system", "variant")
 _OF_CALLS = ("count", "prompt_tokens", "completion_tokens", "fallbacks")
 _NOT_COLUMNS = frozenset({"calls", *_OF_CALLS})
-
-
-class Curve(TypedDict):
-    """A point of a compressor's curve, without a reader; each measure also has ``_low`` and ``_high``."""
-
-    corpus_scope: CorpusScope
-    compressor: str
-    scorer: str
-    size: float | None
-    questions: int
-    tokens: float | None
-    tokens_low: float | None
-    tokens_high: float | None
-    gold_recall: float | None
-    gold_recall_low: float | None
-    gold_recall_high: float | None
-    answer_in_evidence: float | None
-    answer_in_evidence_low: float | None
-    answer_in_evidence_high: float | None
-
-
-class EqualTokens(TypedDict):
-    """CANOPY's rule ``reference`` against another compressor at the same number of tokens, in one measure."""
-
-    corpus_scope: CorpusScope
-    reference: str
-    compressor: str
-    scorer: str
-    measure: str
-    questions: int
-    tokens: float
-    ours: float
-    theirs: float
-    difference: float
-    low: float
-    high: float
-    reached: bool
-
-
-class Compression(TypedDict, total=False):
-    """compression.json, as `canopy.answers.compression` summarises compressors without a reader."""
-
-    curves: list[Curve]
-    equal_tokens: list[EqualTokens]
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Who read: the name in rows, the label in tables, and whether it is a language model (``llm``)."""
-
-    name: str
-    label: str
-    kind: str
-
-    @property
-    def title(self) -> str:
-        """The label, in words that cannot be mistaken for a language model's if none took part."""
-        if self.kind == "llm" or "LLM-free" in self.label:
-            return self.label
-        return f"{self.label} (LLM-free: no language model)"
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """A system of systems.json.
-
-    Attributes
-    ----------
-    says : str
-        What it is, in a sentence.
-    paper : str
-        Its row in the paper; empty if it has none.
-    main : int, optional
-        Its place in the paper's main table.
-    component : bool
-        Whether it is a row of the paper's table of components.
-    oracle : bool
-        Whether it knows the annotation, so that it is no competitor.
-    sweeps : tuple of str
-        Of ``k``, ``rounds`` and ``branching``, those it is swept over.
-    readers, why_not
-        With which readers it ran, and why not.
-    """
-
-    name: str
-    says: str
-    family: str
-    paper: str
-    ran: bool
-    readers: tuple[str, ...]
-    why_not: tuple[str, ...]
-    main: int | None
-    component: bool
-    oracle: bool
-    sweeps: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -139,8 +44,10 @@ class Answered:
         Whether the benchmark's own corpus is all that there is.
     trained : bool
         Whether f_theta was trained on questions of this benchmark.
-    compression : dict
-        Empty if compressors were not measured without a reader.
+    compression : dict, optional
+        Compressors without a reader; None if they were not measured.
+    readers, systems : tuple of dict
+        As systems.json lists them.
     paper_name : str
         What the paper calls the benchmark; empty if the paper has no figure of it.
     out_of_domain : bool
@@ -153,18 +60,18 @@ class Answered:
     notes: pd.DataFrame
     primary: tuple[str, ...]
     rules: str
-    readers: tuple[Reader, ...]
-    corpus_scopes: tuple[CorpusScope, ...]
-    systems: tuple[System, ...]
+    readers: tuple[ReaderRow, ...]
+    corpus_scopes: tuple[str, ...]
+    systems: tuple[SystemRow, ...]
     own_is_unified: bool = False
     trained: bool = True
-    compression: Compression = field(default_factory=Compression)
+    compression: CompressionFile | None = None
     paper_name: str = ""
     out_of_domain: bool = False
 
-    def system(self, name: str) -> System | None:
+    def system(self, name: str) -> SystemRow | None:
         """A system by its name, or None if the stage does not list it."""
-        return next((s for s in self.systems if s.name == name), None)
+        return next((s for s in self.systems if s["name"] == name), None)
 
 
 def read_answered(folder: Path, name: str, trained: bool = True, declaration: Benchmark
@@ -179,29 +86,29 @@ def read_answered(folder: Path, name: str, trained: bool = True, declaration: Be
     if not (folder / "systems.json").is_file():
         return None
     declared = declaration or Benchmark(name)
+    listed = read_systems(folder)
+    primary = tuple(listed["metric"]["primary"])
+    columns = ["question_id", *CELL, "seed", *_plain_columns(primary), "calls", "outcomes", "notes"]
     try:
-        listed = json.loads((folder / "systems.json").read_text("utf-8"))
-        primary = tuple(listed["metric"]["primary"])
-        columns = ["question_id", *CELL, "seed", *_plain_columns(primary), "calls", "outcomes", "notes"]
         table = pq.read_table(folder / "answers.parquet", columns=columns)
-        compression: Compression = {}
+        compression: CompressionFile | None = None
         if (folder / COMPRESSION).is_file():
             compression = json.loads((folder / COMPRESSION).read_text("utf-8"))
-        systems = tuple(_read_system(s) for s in listed["systems"])
-        readers = tuple(Reader(r["name"], r["label"], r["kind"]) for r in listed["readers"])
-        return Answered(
-            name, _by_question(table), _nested(table, "outcomes", "modality"), _nested(table, "notes", "note"),
-            primary, str(listed["metric"]["rules"]), readers, tuple(listed["corpus_scopes"]),
-            systems, bool(listed.get("own_is_unified")), trained, compression,
-            declared.paper_name, declared.out_of_domain)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid) as e:
+    except (OSError, ValueError, pa.ArrowInvalid) as e:
         raise DataError(f"{folder}: these answers cannot be read ({type(e).__name__}: {e}); "
-                        "an earlier version may have written them: rerun the stage answers with `canopy run`") from None
+                        "`canopy evaluate` makes them again") from None
+    return Answered(
+        name, _by_question(table), _nested(table, "outcomes", "modality"), _nested(table, "notes", "note"), primary,
+        listed["metric"]["rules"], tuple(listed["readers"]), tuple(listed["corpus_scopes"]), tuple(listed["systems"]),
+        listed["own_is_unified"], trained, compression, declared.paper_name, declared.out_of_domain)
 
 
-def _read_system(s: Mapping[str, Any]) -> System:
-    return System(s["name"], s["says"], s["family"], s["paper"], s["ran"], tuple(s["readers"]), tuple(s["why_not"]),
-                  s["main"], s["component"], s["oracle"], tuple(s["sweeps"]))
+def reader_title(reader: ReaderRow) -> str:
+    """A reader's label, in words that cannot be mistaken for a language model's if none took part."""
+    label = reader["label"]
+    if reader["kind"] == "llm" or "LLM-free" in label:
+        return label
+    return f"{label} (LLM-free: no language model)"
 
 
 def _plain_columns(primary: Sequence[str]) -> list[str]:

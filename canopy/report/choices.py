@@ -11,15 +11,15 @@ _NOT_BUDGETS = ("k=", "R=", "B=")  # sizes of the loop and the tree, which are n
 
 def family(group: Group, name: str) -> list[Name]:
     """The systems of a group that belong to a family, in its order."""
-    members = {s.name for s in group.answered.systems if s.family == name}
+    members = {s["name"] for s in group.answered.systems if s["family"] == name}
     return [(s, "") for s in group.systems if s in members]
 
 
 def main_order(answered: Answered) -> list[str]:
     """The systems of the paper's main table in its order, then whatever else counts itself among them."""
-    placed = sorted((s for s in answered.systems if s.main is not None), key=lambda s: s.main or 0)
-    more = [s.name for s in answered.systems if s.family == "main" and s.main is None]
-    return [*(s.name for s in placed), *more]
+    placed = sorted((s for s in answered.systems if s["main"] is not None), key=lambda s: s["main"] or 0)
+    more = [s["name"] for s in answered.systems if s["family"] == "main" and s["main"] is None]
+    return [*(s["name"] for s in placed), *more]
 
 
 def main_systems(group: Group) -> list[Name]:
@@ -30,20 +30,21 @@ def main_systems(group: Group) -> list[Name]:
 
 def component_systems(group: Group) -> list[Name]:
     """CANOPY, and without or with another one of its parts."""
-    components = [(s.name, "") for s in group.answered.systems if s.component]
+    components = [(s["name"], "") for s in group.answered.systems if s["component"]]
     return [CANOPY, *(n for n in components if n != CANOPY)]
 
 
 def option_systems(group: Group) -> list[Name]:
     """Departures from the paper's loop that ran, the look-ahead rule first."""
-    components = {s.name for s in group.answered.systems if s.component}
-    options = [(s.name, "") for s in group.answered.systems if s.family == "ablation" and s.name not in components]
+    components = {s["name"] for s in group.answered.systems if s["component"]}
+    options = [(s["name"], "") for s in group.answered.systems if s["family"] == "ablation"
+               and s["name"] not in components]
     return [n for n in (LOOKAHEAD, *options) if n in group]
 
 
 def selection_systems(group: Group) -> list[Name]:
     """The oracles, CANOPY's rules and scores, and the selectors without a rule."""
-    oracles = [(s.name, "") for s in group.answered.systems if s.oracle]
+    oracles = [(s["name"], "") for s in group.answered.systems if s["oracle"]]
     return [n for n in (*oracles, CANOPY, LOOKAHEAD, ("canopy-f0", ""), *family(group, "selection")) if n in group]
 
 
@@ -64,7 +65,7 @@ def compressor_systems(group: Group) -> list[Name]:
 def swept_systems(group: Group, sweep: str) -> list[str]:
     """The systems that are swept over ``k``, ``rounds`` or ``branching``, CANOPY's first."""
     order = [CANOPY[0], LOOKAHEAD[0]]
-    names = [s.name for s in group.answered.systems if sweep in s.sweeps]
+    names = [s["name"] for s in group.answered.systems if sweep in s["sweeps"]]
     return sorted(names, key=lambda n: order.index(n) if n in order else len(order))
 
 

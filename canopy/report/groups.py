@@ -10,7 +10,7 @@ import pandas as pd
 
 from canopy.answers.comparison import Columns, Name, SystemComparison, select_measures
 from canopy.config import CORPUS_SCOPES, CorpusScope
-from canopy.report.answered import Answered
+from canopy.report.answered import Answered, reader_title
 from canopy.report.results import Settings
 
 CANOPY, LOOKAHEAD, VANILLA = ("canopy", ""), ("canopy-lookahead", ""), ("vanilla", "")
@@ -79,7 +79,7 @@ class View:
 
 def build_views(answers: Sequence[Answered], settings: Settings) -> list[View]:
     """All views, by reader and corpus. A benchmark whose own corpus is all there is has one corpus, the unified one."""
-    readers = {r.name: r for a in answers for r in a.readers}
+    readers = {r["name"]: r for a in answers for r in a.readers}
     views = []
     for number, reader in enumerate(readers.values()):
         for corpus_scope in CORPUS_SCOPES:
@@ -87,10 +87,10 @@ def build_views(answers: Sequence[Answered], settings: Settings) -> list[View]:
             for a in answers:
                 if corpus_scope == "own" and a.own_is_unified and "unified" in a.corpus_scopes:
                     continue
-                part = a.frame[(a.frame["reader"] == reader.name) & (a.frame["corpus_scope"] == corpus_scope)]
+                part = a.frame[(a.frame["reader"] == reader["name"]) & (a.frame["corpus_scope"] == corpus_scope)]
                 if len(part):
                     groups.append(Group(a, part, settings))
             if groups:
                 suffix = f"-reader{number + 1}" if number else ""
-                views.append(View(reader.name, reader.title, reader.kind, corpus_scope, groups, suffix))
+                views.append(View(reader["name"], reader_title(reader), reader["kind"], corpus_scope, groups, suffix))
     return views

@@ -56,7 +56,7 @@ def answer_metrics(views: Sequence[View]) -> Metrics:
     metrics: dict[str, Metrics] = {}
     for view in (v for v in views if not v.suffix):
         for group in view.groups:
-            members = {s.name for s in group.answered.systems if s.oracle or s.family == "main"}
+            members = {s["name"] for s in group.answered.systems if s["oracle"] or s["family"] == "main"}
             systems: Metrics = {}
             for name in (n for n in group.names if not n[1] and n[0] in members):
                 values = {m: group.value(name, m) for m in (*group.answered.primary, *KEPT, "tokens")}

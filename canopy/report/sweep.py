@@ -38,8 +38,8 @@ def combine(points: Mapping[str, Answered]) -> Answered:
     """
     first = next(iter(points.values()))
     frames = [a.frame[a.frame["variant"] == ""].assign(variant=value) for value, a in points.items()]
-    readers = {r.name: r for a in points.values() for r in a.readers}
-    return replace(first, frame=pd.concat(frames, ignore_index=True), compression={}, readers=tuple(readers.values()),
+    readers = {r["name"]: r for a in points.values() for r in a.readers}
+    return replace(first, frame=pd.concat(frames, ignore_index=True), compression=None, readers=tuple(readers.values()),
                    own_is_unified=all(a.own_is_unified for a in points.values()))
 
 

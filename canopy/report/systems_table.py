@@ -49,7 +49,7 @@ def mark_best(group: Group, names: Sequence[Name], rows: Sequence[Row], measure:
 
     Oracles do not compete.
     """
-    oracles = {s.name for s in group.answered.systems if s.oracle}
+    oracles = {s["name"] for s in group.answered.systems if s["oracle"]}
     values = {n: v.estimate for n in names if n[0] not in oracles and (v := group.value(n, measure)) is not None}
     if len(set(values.values())) < 2:
         return

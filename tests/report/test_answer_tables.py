@@ -279,10 +279,10 @@ def test_answers_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     assert read_answered(tmp_path / "none", "x") is None
     write_answers(tmp_path / "a", questions=1, systems=("vanilla",))
     (tmp_path / "a" / "answers.parquet").write_bytes(b"no parquet")
-    with pytest.raises(DataError, match="rerun the stage answers"):
+    with pytest.raises(DataError, match="canopy evaluate"):
         read_answered(tmp_path / "a", "x")
     (tmp_path / "a" / "systems.json").write_text("{")
-    with pytest.raises(DataError, match="rerun the stage answers"):
+    with pytest.raises(DataError, match="canopy evaluate"):
         read_answered(tmp_path / "a", "x")
 
 
@@ -320,5 +320,5 @@ def test_compression_alone_is_shown_as_it_was_summarised(tmp_path: Path) -> None
                  "corpus": "the benchmark's own corpus"})
     assert [r["reached"] for r in part.tables[0].rows] == ["", "no"]
     assert [d.name for d in part.figures] == ["compression-own-x_y_"] and "<y>" not in section_html(part)
-    answered.compression = {}
+    answered.compression = None
     assert compression_section([answered]) is None

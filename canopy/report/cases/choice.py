@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from canopy.answers.listing import ReaderRow
 from canopy.config import CORPUS_SCOPES, CorpusScope
 from canopy.digests import text_sha256
 from canopy.gold.selection import draw
 from canopy.items import Question
-from canopy.report.answered import Answered, Reader
+from canopy.report.answered import Answered
 from canopy.report.cases.model import DRAWN, FINDS, LOSES
 
 _CANOPY, _ONE_ROUND, _WHOLE = "canopy", "canopy-no-iteration", "vanilla"
@@ -48,7 +49,8 @@ def find_studies(answered: Answered, seed: int) -> dict[str, str]:
     """
     corpus_scope, reader = cell_of(answered)
     frame = answered.frame
-    part = frame[(frame["reader"] == reader.name) & (frame["corpus_scope"] == corpus_scope) & (frame["variant"] == "")]
+    cell = (frame["reader"] == reader["name"]) & (frame["corpus_scope"] == corpus_scope) & (frame["variant"] == "")
+    part = frame[cell]
     by_system = {s: p.set_index("question_id") for s, p in part.groupby("system")}
     if _CANOPY not in by_system:
         return {}
@@ -73,6 +75,6 @@ def _number(value: float) -> float:
     return value if value == value else 0.0
 
 
-def cell_of(answered: Answered) -> tuple[CorpusScope, Reader]:
+def cell_of(answered: Answered) -> tuple[CorpusScope, ReaderRow]:
     """The corpus and the reader whose answers are shown: the unified corpus if it was searched, the first reader."""
     return next(s for s in CORPUS_SCOPES if s in answered.corpus_scopes), answered.readers[0]

@@ -12,7 +12,7 @@ from canopy.config import CORPUS_SCOPES
 from canopy.corpus.folds import ITEMS, NEAR, Folds
 from canopy.errors import DataError
 from canopy.items import Item, read_items, read_questions
-from canopy.report.answered import Answered
+from canopy.report.answered import Answered, reader_title
 from canopy.report.cases.choice import Choice, cell_of
 from canopy.report.cases.model import Answer, Case, Step
 from canopy.report.choices import main_order
@@ -42,7 +42,7 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
         return []
     corpus_scope, reader = cell_of(answered)
     score = answered.primary[0]
-    cell: _Filter = [("question_id", "in", ids), ("reader", "=", reader.name), ("corpus_scope", "=", corpus_scope),
+    cell: _Filter = [("question_id", "in", ids), ("reader", "=", reader["name"]), ("corpus_scope", "=", corpus_scope),
                      ("variant", "=", "")]
     rows = _read(answers / "answers.parquet", [*dict.fromkeys((*_ANSWER, score))], cell)
     steps = _read(answers / "rounds.parquet", list(_STEP), cell)
@@ -54,7 +54,7 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
         steps_of.setdefault((s["question_id"], s["system"]), []).append(step)
     marks = _read_gold(gold / "gold.parquet", ids, folds)
     questions = {q.id: q for q in read_questions(benchmark / "questions.parquet") if q.id in set(ids)}
-    families = {s.name: s.family for s in answered.systems}
+    families = {s["name"]: s["family"] for s in answered.systems}
     order = _order(answered)
     cases = []
     for choice in choices:
@@ -66,7 +66,8 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
                                         r["gold_recall"], r["tokens"],
                                         r["rounds"], r["evidence"], r["notes"], rounds)
         ordered = sorted(given.values(), key=lambda a: order[a.system])
-        cases.append(Case(answered.name, questions[q], choice.why, CORPUS_SCOPES[corpus_scope], reader.title, score,
+        cases.append(Case(answered.name, questions[q], choice.why, CORPUS_SCOPES[corpus_scope], reader_title(reader),
+                          score,
                           ordered,
                           {i: frozenset(f) for i, f in marks.get(q, {}).items()}))
     return cases
@@ -95,7 +96,7 @@ def _order(answered: Answered) -> Mapping[str, int]:
     def place(family: str) -> int:
         return _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES)
 
-    names = [*main_order(answered), *(s.name for s in sorted(answered.systems, key=lambda s: place(s.family)))]
+    names = [*main_order(answered), *(s["name"] for s in sorted(answered.systems, key=lambda s: place(s["family"])))]
     return {name: n for n, name in enumerate(dict.fromkeys(names))}
 
 

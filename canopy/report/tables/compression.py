@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from canopy.answers.compression import CompressionFile
+from canopy.answers.curves import CurvePoint, EqualTokens
 from canopy.config import CORPUS_SCOPES, CorpusScope
-from canopy.report.answered import Answered, Curve, EqualTokens
+from canopy.report.answered import Answered
 from canopy.report.drawing import ANY_LEVEL, F0, F_THETA, FLAT, INK, SERIES, figure_of, file_name, percent_axis, svg_of
 from canopy.report.model import Column, Figure, Row, Section, Table, section
 from canopy.report.values import judged
@@ -44,28 +46,28 @@ NOTE = ("Paired bootstrap over questions; each resample has its own lengths and 
 
 def compression_section(answers: Sequence[Answered]) -> Section | None:
     """Curves and comparisons of every benchmark that has them; None if none has."""
-    measured = [a for a in answers if a.compression.get("curves")]
+    measured = [(a.name, a.compression) for a in answers if a.compression is not None and a.compression["curves"]]
     if not measured:
         return None
     tables, figures = [], []
     for corpus_scope in CORPUS_SCOPES:
-        rows = [r for a in measured for r in _rows(a, corpus_scope)]
+        rows = [r for name, compression in measured for r in _rows(name, compression, corpus_scope)]
         if rows:
             tables.append(_table(corpus_scope, rows))
-        for answered in measured:
-            if any(c["corpus_scope"] == corpus_scope for c in answered.compression["curves"]):
-                figures.append(_figure(answered, corpus_scope))
+        for name, compression in measured:
+            if any(c["corpus_scope"] == corpus_scope for c in compression["curves"]):
+                figures.append(_figure(name, compression, corpus_scope))
     return section("compression", "Compression alone, at equal tokens", [TEXT], tables[:1], figures, folded=tables[1:],
                    headed=True)
 
 
-def _rows(answered: Answered, corpus_scope: CorpusScope) -> list[Row]:
+def _rows(benchmark: str, compression: CompressionFile, corpus_scope: CorpusScope) -> list[Row]:
     """A row for each of CANOPY's rules and each other compressor, with both measures; f_theta's scores first."""
     rows: dict[tuple[str, str, str], Row] = {}
-    for point in answered.compression.get("equal_tokens", ()):
+    for point in compression["equal_tokens"]:
         if point["corpus_scope"] == corpus_scope:
             key = (point["reference"], point["scorer"], point["compressor"])
-            rows.setdefault(key, _row(answered.name, point))
+            rows.setdefault(key, _row(benchmark, point))
             measure = point["measure"]
             rows[key][f"ours_{measure}"] = point["ours"]
             rows[key] |= judged(f"difference_{measure}", Interval(point["difference"], point["low"], point["high"]))
@@ -92,12 +94,12 @@ def _table(corpus_scope: CorpusScope, rows: list[Row]) -> Table:
     return Table(f"compression-{corpus_scope}", title, columns, rows, NOTE, about)
 
 
-def _figure(answered: Answered, corpus_scope: CorpusScope) -> Figure:
-    curves: dict[tuple[str, str], list[Curve]] = {}
-    for c in answered.compression["curves"]:
+def _figure(benchmark: str, compression: CompressionFile, corpus_scope: CorpusScope) -> Figure:
+    curves: dict[tuple[str, str], list[CurvePoint]] = {}
+    for c in compression["curves"]:
         if c["corpus_scope"] == corpus_scope and (c["compressor"], c["scorer"]) in _LINES:
             curves.setdefault((c["compressor"], c["scorer"]), []).append(c)
-    name = file_name("compression", corpus_scope, answered.name)
+    name = file_name("compression", corpus_scope, benchmark)
     with figure_of(5.2, 6.4, nrows=2, ncols=1, sharex=True, squeeze=False) as (figure, grid):
         for ax, (measure, label) in zip(grid[:, 0], MEASURES.items(), strict=True):
             _draw_curves(ax, curves, measure)
@@ -106,10 +108,10 @@ def _figure(answered: Answered, corpus_scope: CorpusScope) -> Figure:
         grid[-1, 0].set_xlabel("tokens kept a question")
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         caption = "what is kept by length; f_theta's scores unless said, bands are 95% intervals."
-        return Figure(name, f"{answered.name}, {CORPUS_SCOPES[corpus_scope]}:", caption, svg_of(figure, name))
+        return Figure(name, f"{benchmark}, {CORPUS_SCOPES[corpus_scope]}:", caption, svg_of(figure, name))
 
 
-def _points(curve: Sequence[Curve], measure: _Measured) -> list[tuple[float, float, float, float]]:
+def _points(curve: Sequence[CurvePoint], measure: _Measured) -> list[tuple[float, float, float, float]]:
     """Tokens, value and the ends of its interval, by tokens, of the points at which the measure is defined."""
     points = []
     for p in curve:
@@ -123,7 +125,7 @@ def _points(curve: Sequence[Curve], measure: _Measured) -> list[tuple[float, flo
     return sorted(points, key=lambda p: p[0])
 
 
-def _draw_curves(ax: Axes, curves: Mapping[tuple[str, str], Sequence[Curve]], measure: _Measured) -> None:
+def _draw_curves(ax: Axes, curves: Mapping[tuple[str, str], Sequence[CurvePoint]], measure: _Measured) -> None:
     for key, (color, marker) in _LINES.items():
         points = _points(curves.get(key, ()), measure)
         if not points:

@@ -45,13 +45,14 @@ def missing_table(answers: Sequence[Answered]) -> Table:
     benchmarks: dict[tuple[str, str], list[str]] = {}
     for a in answers:
         for s in a.systems:
-            absent = [r.label for r in a.readers if r.name not in s.readers]
-            why = "; ".join(s.why_not) or (f"not with {', '.join(absent)}" if absent else "")
-            if s.ran and not why:
+            absent = [r["label"] for r in a.readers if r["name"] not in s["readers"]]
+            why = "; ".join(s["why_not"]) or (f"not with {', '.join(absent)}" if absent else "")
+            if s["ran"] and not why:
                 continue
-            key = (s.name, why)
+            key = (s["name"], why)
             benchmarks.setdefault(key, []).append(a.name)
-            rows[key] = {"system": s.name, "says": s.says, "row": s.paper, "benchmarks": ", ".join(benchmarks[key]),
+            rows[key] = {"system": s["name"], "says": s["says"], "row": s["paper"],
+                         "benchmarks": ", ".join(benchmarks[key]),
                          "why": why or "no reason was given"}
     columns = [Column("system", "system"), Column("says", "what it is"), Column("row", "its row in the paper"),
                Column("benchmarks", "benchmarks"), Column("why", "why, and what to do")]

@@ -63,7 +63,7 @@ def _row(group: Group, name: Name) -> Row:
     kept = {m: group.difference(name, CANOPY, m) for m in KEPT}
     tokens = group.change(name, CANOPY, "tokens")
     row: Row = {"benchmark": group.answered.name, "system": name[0], "verdict": judge([first, *kept.values()], tokens),
-                "says": system.says if system else ""}
+                "says": system["says"] if system else ""}
     row |= judged("difference", first) | judged("change_tokens", tokens, higher_is_better=False)
     for measure, difference in kept.items():
         row |= judged(f"difference_{measure}", difference)
