@@ -50,8 +50,10 @@ class SystemComparison:
     @cached_property
     def paired(self) -> Paired:
         """Every system's every measure, keyed by (system, variant, measure)."""
-        pairs = {(*name, m): measure.ratio(columns) for name, columns in self._columns.items()
-                 for m, measure in self._measures.items()}
+        pairs: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {
+            (*name, m): measure.ratio(columns)
+            for name, columns in self._columns.items() for m, measure in self._measures.items()
+        }
         return Paired(pairs, *self._settings)
 
     def value(self, name: Name, measure: str) -> Interval | None:
