@@ -80,7 +80,7 @@ def _data_folder(node: ast.AST, root: Path, file: Path) -> Path | None:
 
 def _bound_names(nodes: list[ast.AST]) -> dict[str, str]:
     """What the names that imports bind stand for, by name."""
-    names = {}
+    names: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
             names |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -66,7 +66,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     return result
 
 
-def _items(tables: Iterable[pa.Table], advance: object) -> Iterator[Item]:
+def _items(tables: Iterable[pa.Table], advance: Callable[[int], None]) -> Iterator[Item]:
     for batch in (b for t in tables for b in t.to_batches(max_chunksize=1024)):
         yield from map(item_from_row, batch.to_pylist())
         advance(batch.num_rows)
@@ -76,7 +76,9 @@ def _describe(joined: pa.Table, folds: Iterable[Fold]) -> StageResult:
     """Items by benchmark and modality, and folded ones by pair of benchmarks."""
     places = zip(joined["benchmark"].to_pylist(), joined["modality"].to_pylist(), strict=True)
     of = dict(zip(joined["id"].to_pylist(), places, strict=True))
-    counts, folded, pairs = Counter(of.values()), Counter(), Counter()
+    counts = Counter(of.values())
+    folded: Counter[tuple[tuple[str, str], str]] = Counter()
+    pairs: Counter[tuple[str, str, str]] = Counter()
     for f in folds:
         folded[of[f.item_id], f.kind] += 1
         pairs[of[f.item_id][0], of[f.representative][0], f.kind] += 1

@@ -15,7 +15,7 @@ from canopy.config import Config, Select
 from canopy.errors import DataError
 from canopy.gold.coverage import coverage_metrics, coverage_table
 from canopy.gold.examples import render_examples
-from canopy.gold.expected import compare_counts
+from canopy.gold.expected import Comparison, compare_counts
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.selection import choose_questions, keep_questions
 from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA, components, find_duplicates, same_sayings, split_questions
@@ -140,7 +140,7 @@ def choose_split(questions: list[Question], component: dict[str, int], config: C
 
 
 def _sentences(read: int, questions: list[Question], rows: list[dict[str, object]], unlocated: list[dict[str, str]],
-               expected: list[dict[str, object]]) -> list[str]:
+               expected: list[Comparison]) -> list[str]:
     sentences = [f"{len(questions)} of {read} questions are selected."] if len(questions) < read else []
     sentences += [f"{e['what']}: {e['published']:,} expected ({e['source']} says), {e['found']:,} found here."
              for e in expected if e["found"] is not None]
