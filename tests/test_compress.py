@@ -66,6 +66,17 @@ def tuned(bundle: Path) -> Compressor:
 
 
 @pytest.fixture(scope="module")
+def served(bundle: Path) -> ServedCompressor:
+    return ServedCompressor.open(bundle)
+
+
+@pytest.fixture(scope="module")
+def tiny_corpus(tuned: Compressor, tmp_path_factory: pytest.TempPathFactory) -> tiny_tools.Corpus:
+    folder = tmp_path_factory.mktemp("corpus")
+    return tiny_tools.make_corpus(folder, tuned.model.encoder)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
 def frozen() -> Compressor:
     return Compressor.load()
 
@@ -83,19 +94,19 @@ def kept_of(items: Iterable[ItemEvidence]) -> list[Kept]:
     return [Kept(i.id, r.fragments, r.depth, r.score) for i in items for r in i.regions]
 
 
-def by_library(bundle: Path, question: str) -> list[Kept]:
-    return kept_of(Compressor.load(bundle).compress(question, RECORDS).items)
+def by_library(compressor: Compressor, question: str) -> list[Kept]:
+    return kept_of(compressor.compress(question, RECORDS).items)
 
 
-def by_service(bundle: Path, question: str) -> list[Kept]:
+def by_service(served: ServedCompressor, question: str) -> list[Kept]:
     items, errors = parse_raw_items(RECORDS)
     assert errors == []
-    return kept_of(ServedCompressor.open(bundle).run([CompressJob(question, items=tuple(items))])[0].items)
+    return kept_of(served.run([CompressJob(question, items=tuple(items))])[0].items)
 
 
-def by_service_of_known_items(bundle: Path, question: str) -> list[Kept]:
+def by_service_of_known_items(served: ServedCompressor, question: str) -> list[Kept]:
     job = CompressJob(question, tuple(i.id for i in tiny_model.ITEMS))
-    return kept_of(ServedCompressor.open(bundle).run([job])[0].items)
+    return kept_of(served.run([job])[0].items)
 
 
 def by_command(bundle: Path, question: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[Kept]:
@@ -130,30 +141,30 @@ def assert_equal(kept: list[Kept], expected: list[Kept]) -> None:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_all_doors_but_mlflows_give_equal_evidence(
-        bundle: Path, tuned: Compressor, question: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-        tmp_path_factory: pytest.TempPathFactory) -> None:
-    expected = by_library(bundle, question)
+        bundle: Path, tuned: Compressor, served: ServedCompressor, tiny_corpus: tiny_tools.Corpus, question: str,
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = by_library(tuned, question)
     assert {k.item for k in expected} == {i.id for i in tiny_model.ITEMS} and any(k.depth for k in expected)
     assert_equal(kept_of(tuned.compress(question, tiny_model.ITEMS).items), expected)  # Items, not records
-    assert_equal(by_service(bundle, question), expected)
-    assert_equal(by_service_of_known_items(bundle, question), expected)
+    assert_equal(by_service(served, question), expected)
+    assert_equal(by_service_of_known_items(served, question), expected)
     assert_equal(by_command(bundle, question, tmp_path, capsys), expected)
-    corpus = tiny_tools.make_corpus(tmp_path_factory.mktemp("corpus"), tuned.model.encoder)  # type: ignore[arg-type]
-    assert_equal(by_pipeline(corpus, question), expected)
+    assert_equal(by_pipeline(tiny_corpus, question), expected)
 
 
 @pytest.mark.slow
-def test_the_registered_model_gives_equal_evidence(workspace: Path, bundle: Path, tmp_path: Path) -> None:
+def test_the_registered_model_gives_equal_evidence(workspace: Path, tuned: Compressor, tmp_path: Path) -> None:
     import mlflow
 
     from orchestration.models.registration import save_model
 
     save_model(tmp_path / "model", workspace, load_config(workspace / "params.yaml"))
     model = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    opened = Compressor.load(tmp_path / "model")
     for question in QUESTIONS:
-        expected = by_library(bundle, question)
+        expected = by_library(tuned, question)
         assert_equal(by_registered_model(model, question), expected)
-        assert_equal(kept_of(Compressor.load(tmp_path / "model").compress(question, RECORDS).items), expected)
+        assert_equal(by_library(opened, question), expected)
 
 
 @pytest.mark.parametrize("folder", ["node_encoder", "node_encoder/adapter"])
