@@ -1,4 +1,7 @@
-"""The house's style, where a machine can judge it: length of modules, names of variables, docstrings of what is public."""
+"""The house's style, where a machine can judge it.
+
+Length of modules, names of variables, docstrings of what is public.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [f for room in ("canopy", "serving", "orchestration", "assets") for f in sorted((ROOT / room).rglob("*.py"))]
 # Participles say nothing of what a value is; a noun does.
-PARTICIPLES = frozenset(("found held told made said wanted asked given drawn done got taken shown meant sought").split())
+PARTICIPLES = frozenset({
+    "found", "held", "told", "made", "said", "wanted", "asked", "given", "drawn", "done", "got", "taken", "shown",
+    "meant", "sought"})
 
 
 def trees() -> dict[str, ast.Module]:
@@ -32,14 +37,17 @@ def test_variables_are_nouns() -> None:
 
 
 def _public(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Public functions and classes of a module, and public methods of its public classes that override nothing of a protocol."""
+    """Public functions and classes of a module, and public methods of its public classes that override nothing of a
+    protocol."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     top = [n for n in tree.body if isinstance(n, kinds) and not n.name.startswith("_")]
-    return top + [m for c in top if isinstance(c, ast.ClassDef) for m in c.body if isinstance(m, kinds) and not m.name.startswith("_")]
+    return top + [m for c in top if isinstance(c, ast.ClassDef) for m in c.body if isinstance(m, kinds)
+                  and not m.name.startswith("_")]
 
 
 def test_what_is_public_has_a_docstring() -> None:
-    assert [f"{path}:{n.lineno} {n.name}" for path, tree in trees().items() for n in _public(tree) if ast.get_docstring(n) is None] == []
+    assert [f"{path}:{n.lineno} {n.name}" for path, tree in trees().items() for n in _public(tree)
+            if ast.get_docstring(n) is None] == []
 
 
 def test_modules_say_why_they_exist() -> None:

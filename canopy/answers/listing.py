@@ -30,7 +30,9 @@ class MetricRow(TypedDict):
 
 
 # How many test questions there are, and how many each seed asks.
-QuestionCounts = TypedDict("QuestionCounts", {"test": int, "asked": dict[str, int]})
+class QuestionCounts(TypedDict):
+    test: int
+    asked: dict[str, int]
 
 
 class SystemRow(TypedDict):

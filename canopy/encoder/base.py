@@ -39,7 +39,9 @@ class NodeEncoder(Protocol):
     mode: str
 
     @property
-    def notes(self) -> list[str]: ...
+    def notes(self) -> list[str]:
+        """What a person should know of the encoding so far, one sentence each."""
+        ...
 
     def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Questions to unit vectors, float32, shape (len(texts), dimension); always by the frozen f0."""

@@ -13,9 +13,17 @@ from canopy.validation.outcomes import CheckOutcome
 class Tracker(Protocol):
     """Where a stage tells what it did (MLflow in the product, nothing in tests)."""
 
-    def log_params(self, params: Mapping[str, Any]) -> None: ...
-    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None: ...
-    def log_artifact(self, path: Path) -> None: ...
+    def log_params(self, params: Mapping[str, Any]) -> None:
+        """Note the parameters of a run."""
+        ...
+
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Note finite numbers, of one step of a curve if ``step`` is given."""
+        ...
+
+    def log_artifact(self, path: Path) -> None:
+        """Keep a copy of a file."""
+        ...
 
 
 class NullTracker:

@@ -23,13 +23,17 @@ def test_dvc_repro_alone_is_taken_over(project: Project) -> None:
     assert project.rerun()[0] == {}
     event = project.instance.get_latest_materialization_event(dg.AssetKey("benchmark")).asset_materialization
     assert event.metadata["reconciled_from"].value == "dvc.lock" and event.metadata["items"].value in (4.0, 5.0)
-    checks = project.instance.event_log_storage.get_asset_check_execution_history(dg.AssetCheckKey(dg.AssetKey("benchmark"), "has_words"), limit=5)
+    checks = project.instance.event_log_storage.get_asset_check_execution_history(
+        dg.AssetCheckKey(dg.AssetKey("benchmark"), "has_words"), limit=5
+    )
     assert len(checks) == 2 and all(c.status.value == "SUCCEEDED" for c in checks)
 
 
 @pytest.mark.parametrize(("file", "old", "new"), [
-    ("raw/two/x.txt", "pear", "fig"), ("params.yaml", "branching: 2", "branching: 3"), ("code/item_index.py", "upper", "lower")])
-def test_dvc_repro_after_a_change_is_taken_over_and_stays_exact(project: Project, file: str, old: str, new: str) -> None:
+    ("raw/two/x.txt", "pear", "fig"), ("params.yaml", "branching: 2", "branching: 3"),
+    ("code/item_index.py", "upper", "lower")])
+def test_dvc_repro_after_a_change_is_taken_over_and_stays_exact(project: Project, file: str, old: str,
+                                                                new: str) -> None:
     project.rerun()
     project.edit(file, old, new)
     before = project.stale()
@@ -57,7 +61,8 @@ def test_repro_of_one_stage_while_its_inputs_moved_on(project: Project) -> None:
     project.rerun()
     project.edit("raw/one/x.txt", "apple", "quince")
     project.edit("code/gold_spans.py", "f\"{", "f\"-{")
-    subprocess.run([sys.executable, "-m", "dvc", "repro", "-q", "-s", "gold_spans@one"], cwd=project.root, check=True, env=os.environ)
+    subprocess.run([sys.executable, "-m", "dvc", "repro", "-q", "-s", "gold_spans@one"], cwd=project.root, check=True,
+                   env=os.environ)
     assert project.stale() == {"benchmark@one", "gold_spans@two", "item_index"}
     project.rerun()
     assert project.stale() == set()

@@ -8,7 +8,9 @@ from assets.staleness import latest_version, stale_states
 
 
 def test_the_resolver_was_tested_with_this_dagster() -> None:
-    assert dg.__version__.startswith("1.13."), "run tests/orchestration against this Dagster, then widen the pin here and in pyproject.toml"
+    assert dg.__version__.startswith("1.13."), (
+        "run tests/orchestration against this Dagster, then widen the pin here and in pyproject.toml"
+    )
 
 
 def test_states_are_told_apart_by_partition_and_one_hop_back() -> None:
@@ -35,7 +37,8 @@ def test_states_are_told_apart_by_partition_and_one_hop_back() -> None:
 
     def observe() -> None:
         for partition, version in versions.items():
-            instance.report_runless_asset_event(dg.AssetObservation("raw", partition=partition, tags={"dagster/data_version": version}))
+            instance.report_runless_asset_event(dg.AssetObservation("raw", partition=partition,
+                                                                    tags={"dagster/data_version": version}))
 
     with dg.DagsterInstance.ephemeral() as instance:
         assets, definitions = build("1")
@@ -45,7 +48,8 @@ def test_states_are_told_apart_by_partition_and_one_hop_back() -> None:
             dg.materialize(assets, selection=["part"], partition_key=key, instance=instance)
         dg.materialize(assets, selection=["whole"], instance=instance)
         assert set(states().values()) == {"FRESH"}
-        assert latest_version(instance, "part", "a").data == "part 1" and latest_version(instance, "raw", "a", source=True).data == "1"
+        assert latest_version(instance, "part", "a").data == "part 1"
+        assert latest_version(instance, "raw", "a", source=True).data == "1"
         versions["b"] = "2"
         observe()
         assert states() == {"part@a": "FRESH", "part@b": "STALE", "whole": "FRESH"}

@@ -34,7 +34,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     def untracked(*_: Any) -> Iterator[Any]:
         yield NullTracker()
 
-    monkeypatch.setattr("assets.checks.SUITES", {"benchmark": (Rule("has words", "The text is not empty.", True, "texts", OneOf("words", (True,)), ("text",)),)})
+    monkeypatch.setattr("assets.checks.SUITES", {"benchmark": (Rule("has words", "The text is not empty.", True,
+                                                                    "texts", OneOf("words", (True,)), ("text",)),)})
     monkeypatch.setattr("assets.checks._reads", lambda _: {})
     monkeypatch.setattr("orchestration.pipeline.stage.load_stage", load)
     monkeypatch.setattr("orchestration.pipeline.stage.stage_run", untracked)

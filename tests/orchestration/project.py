@@ -1,4 +1,7 @@
-"""A small project of the same shape as canopy's, with stages that take milliseconds: partitioned, global, with code and parameters."""
+"""A small project of the same shape as canopy's, with stages that take milliseconds.
+
+Partitioned, global, with code and parameters.
+"""
 
 from __future__ import annotations
 
@@ -58,14 +61,19 @@ index: {device: cpu}
 """
 
 CODE = {
-    "shared.py": "", "plain.py": "", "other.py": "", "lib/words.py": "SEPARATOR = ' '\n", "lib/unused.py": "",
+    "shared.py": "",
+    "plain.py": "",
+    "other.py": "",
+    "lib/words.py": "SEPARATOR = ' '\n",
+    "lib/unused.py": "",
     "benchmark.py": """
 def run(config, paths, tracker, validator, benchmark=None):
     text = (paths.raw(config, benchmark) / "x.txt").read_text().strip()
     if text == "broken":
         raise DataError(f"{paths.raw(config, benchmark)}/x.txt: line 1: broken; correct the line")
     result = StageResult(metrics={"items": float(len(text))}, tables={"preview": [{"text": text}]}, notes=["read all"],
-                         checks=[{"rule": "has words", "passed": bool(text), "failing": 0 if text else 1, "examples": []}])
+                         checks=[{"rule": "has words", "passed": bool(text), "failing": 0 if text else 1,
+                                  "examples": []}])
     with replace_directory(paths.output("benchmark", benchmark)) as f:
         (f / "out.txt").write_text(text)
         write_summary(f, result)
@@ -117,8 +125,10 @@ class Project:
         self.root = root
         self.instance = dg.DagsterInstance.ephemeral()
         self.calls: list[str] = []
-        for name, text in {"dvc.yaml": GRAPH, "params.yaml": PARAMS, "run.py": RUN, "raw/one/x.txt": "apple", "raw/two/x.txt": "pear",
-                           ".dvc/config": (ROOT / ".dvc/config").read_text(), ".dvcignore": (ROOT / ".dvcignore").read_text(),
+        for name, text in {"dvc.yaml": GRAPH, "params.yaml": PARAMS, "run.py": RUN, "raw/one/x.txt": "apple",
+                           "raw/two/x.txt": "pear",
+                           ".dvc/config": (ROOT / ".dvc/config").read_text(),
+                           ".dvcignore": (ROOT / ".dvcignore").read_text(),
                            **{f"code/{k}": (HEAD + v if "def run" in v else v) for k, v in CODE.items()}}.items():
             self.write(name, text)
 

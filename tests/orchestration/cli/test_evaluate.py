@@ -126,7 +126,8 @@ def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str]
     rows = [{**blank, "question_id": f"q{n}", "system": system, "corpus_scope": scope, **dict.fromkeys(primary, v)}
             for scope in corpus_scopes for system, values in em.items() for n, v in enumerate(values)]
     write_table(folder / "answers.parquet", rows, ANSWER_SCHEMA)
-    about: dict[str, Any] = {"says": "It answers.", "family": "system", "paper": True, "readers": ["words"], "main": None,
+    about: dict[str, Any] = {"says": "It answers.", "family": "system", "paper": True, "readers": ["words"],
+                             "main": None,
                              "component": False, "oracle": False, "searcher": False, "sweeps": []}
     systems = [{**about, "name": s, "ran": True, "why_not": []} for s in em]
     systems.append({**about, "name": "ircot", "ran": False, "why_not": ["needs a language model server"]})

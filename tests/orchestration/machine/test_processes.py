@@ -1,4 +1,5 @@
-"""What the program starts must be reached past proxies, ends with it, and has the threads and the name that the machine gives."""
+"""What the program starts must be reached past proxies, ends with it, and has the threads and the name that the
+machine gives."""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ finally:
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_nothing_stays_behind(first: signal.Signals) -> None:
     """A closed terminal ends all that was started, with a second and a third signal while that goes on."""
-    with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+                          stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, start_new_session=True) as parent:
         assert parent.stdout
         started = [int(parent.stdout.readline()) for _ in range(2)]

@@ -21,11 +21,14 @@ from tests.orchestration.project import ROOT, Project
 
 def test_the_graph_of_the_small_project(project: Project) -> None:
     graph = load_graph(project.root)
-    assert list(graph.bases) == ["benchmark", "gold_spans", "corpus", "item_index"] and graph.partitions == ("one", "two")
+    assert list(graph.bases) == ["benchmark", "gold_spans", "corpus", "item_index"]
+    assert graph.partitions == ("one", "two")
     one = graph.stages["benchmark@one"]
     assert (one.raw, one.own_code, one.own_params) == (("raw/one",), ("code/plain.py",), ("benchmarks.one",))
-    assert (one.code, one.params, one.outs) == (("code/shared.py", "code/benchmark.py"), ("ingest",), ("data/benchmark/one",))
-    assert graph.stages["corpus"].upstream == ("benchmark@one", "benchmark@two") and graph.stages["corpus"].data == ("data/benchmark",)
+    assert (one.code, one.params, one.outs) == (("code/shared.py", "code/benchmark.py"), ("ingest",),
+                                                ("data/benchmark/one",))
+    assert graph.stages["corpus"].upstream == ("benchmark@one", "benchmark@two")
+    assert graph.stages["corpus"].data == ("data/benchmark",)
     assert graph.stages["gold_spans@two"].upstream == ("benchmark@two",)
 
 
@@ -33,7 +36,8 @@ def test_the_checkouts_graph_holds_the_stages_of_the_library() -> None:
     graph = load_graph(ROOT)
     assert set(graph.bases) == set(STAGES)
     assert {b for b, specs in graph.bases.items() if specs[0].partition} == PER_BENCHMARK
-    assert all(s.outs == (f"data/{s.base}" + (f"/{s.partition}" if s.partition else ""),) for s in graph.stages.values())
+    assert all(s.outs == (f"data/{s.base}" + (f"/{s.partition}" if s.partition else ""),)
+               for s in graph.stages.values())
     assert all(s.description for s in graph.stages.values())
 
 
@@ -44,7 +48,8 @@ def test_one_benchmarks_parameters_leave_the_code_version_alone(project: Project
 
     before = versions()
     project.edit("params.yaml", "one: {adapter: plain", "one: {adapter: other")
-    assert {n for n, v in versions().items() if v != before[n]} == {"corpus"}  # the corpus reads `benchmarks` as a whole
+    # the corpus reads `benchmarks` as a whole
+    assert {n for n, v in versions().items() if v != before[n]} == {"corpus"}
     project.edit("params.yaml", "share: 0.05", "share: 0.01")
     assert {n for n, v in versions().items() if v != before[n]} == {"benchmark@one", "benchmark@two", "corpus"}
 
@@ -54,11 +59,13 @@ def test_the_lock_reads_as_what_is_there(project: Project) -> None:
     graph, now = read_graph(project.root)
     then = read_lock(project.root)
     for name, spec in graph.stages.items():
-        assert explain(spec, now[name], then[name]) == [] and code_version(spec, now[name]) == code_version(spec, then[name])
+        assert explain(spec, now[name], then[name]) == []
+        assert code_version(spec, now[name]) == code_version(spec, then[name])
         assert dict(now[name].outs) == dict(then[name].outs)
 
 
-@pytest.mark.parametrize("cut", ["", "schema: '2.0'\n", "stages:\n  benchmark@one:\n    cmd: x\n    deps:\n", "stages:\n  benchmark@one:\n    cmd: 'x",
+@pytest.mark.parametrize("cut", ["", "schema: '2.0'\n", "stages:\n  benchmark@one:\n    cmd: x\n    deps:\n",
+                                 "stages:\n  benchmark@one:\n    cmd: 'x",
                                  "stages:\n  benchmark@one:\n    cmd: x\n    deps:\n    - path: raw/one\n      md5:\n"])
 def test_a_lock_that_was_cut_short_is_put_back(project: Project, cut: str, capsys: pytest.CaptureFixture[str]) -> None:
     project.rerun()
@@ -115,7 +122,8 @@ def test_assets_mirror_the_graph(project: Project) -> None:
     from assets.definitions import build_definitions
 
     graph = build_definitions(project.root).resolve_asset_graph()
-    assert {k.to_user_string() for k in graph.materializable_asset_keys} == {"benchmark", "gold_spans", "corpus", "item_index"}
+    assert {k.to_user_string() for k in graph.materializable_asset_keys} == {"benchmark", "gold_spans", "corpus",
+                                                                             "item_index"}
     assert {k.to_user_string() for k in graph.get(dg.AssetKey("item_index")).parent_keys} == {"corpus", "gold_spans"}
     assert graph.get(dg.AssetKey("benchmark")).partitions_def.get_partition_keys() == ["one", "two"]
     assert graph.get(dg.AssetKey("corpus")).partitions_def is None
@@ -140,7 +148,8 @@ def test_dagsters_own_commands_load_it_within_seconds() -> None:
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) >= {*STAGES, "registered_model"}
     assert time.monotonic() - started < 60
-    done = subprocess.run([sys.executable, "-m", "dagster", "definitions", "validate", "-m", "assets.definitions"], cwd=ROOT,
+    done = subprocess.run([sys.executable, "-m", "dagster", "definitions", "validate", "-m", "assets.definitions"],
+                          cwd=ROOT,
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert not list(Path(ROOT).glob(".tmp_dagster_home*"))

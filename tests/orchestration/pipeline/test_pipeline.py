@@ -1,4 +1,7 @@
-"""The real stages over a tiny benchmark, in Dagster, in this process: each change reruns exactly the stages that it touches."""
+"""The real stages over a tiny benchmark, in Dagster, in this process.
+
+Each change reruns exactly the stages that it touches.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,8 @@ class Work:
         for name in ("dvc.yaml", ".dvcignore", ".dvc/config"):
             shutil.copy(ROOT / name, root / "w" / name)
         self.root = make_workspace(root / "w", {"tiny": {"adapter": "native", "path": str(self.raw)}})
-        set_params(self.root, ["training.epochs=1", "training.batch=4", "evaluation.resamples=100", "answers.systems=[canopy, vanilla]"])
+        set_params(self.root, ["training.epochs=1", "training.batch=4", "evaluation.resamples=100",
+                               "answers.systems=[canopy, vanilla]"])
 
     def run(self) -> dict[str, tuple[str, ...]]:
         """Rerun what is stale, and check that nothing is left to do and that Dagster and DVC agree on it."""
@@ -69,10 +73,13 @@ def work(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_everything_is_shown_in_dagster(work: Work) -> None:
     with open_instance(work.root) as instance:
         event = instance.get_latest_materialization_event(dg.AssetKey("benchmark")).asset_materialization
-        assert event.partition == "tiny" and event.metadata["dagster/row_count"].value == 16 and event.metadata["items"].value == 16.0
+        assert event.partition == "tiny"
+        assert event.metadata["dagster/row_count"].value == 16
+        assert event.metadata["items"].value == 16.0
         assert isinstance(event.metadata["table: questions"], dg.TableMetadataValue)
         report = instance.get_latest_materialization_event(dg.AssetKey("report")).asset_materialization
-        assert "data:image/svg+xml;base64," in report.metadata["figures"].value and report.metadata["report page"].value.endswith("report.html")
+        assert "data:image/svg+xml;base64," in report.metadata["figures"].value
+        assert report.metadata["report page"].value.endswith("report.html")
         registered = instance.get_latest_materialization_event(dg.AssetKey("registered_model")).asset_materialization
         assert registered.metadata["alias"].value == "challenger"
         assert instance.get_runs_count(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE])) == 0
@@ -85,7 +92,9 @@ def test_mlflow_has_a_run_for_each_stage_with_its_lineage(work: Work) -> None:
     runs = {r.info.run_name: r for r in client.search_runs([experiment_id(client)])}
     assert {*DATA, *MODEL, "evaluation@tiny", "answers@tiny", "report"} <= set(runs)
     tags = runs["node_encoder"].data.tags
-    assert tags["canopy.stage"] == "node_encoder" and tags["dvc.data/training_instances"].endswith(".dir") and tags["dagster.run_id"]
+    assert tags["canopy.stage"] == "node_encoder"
+    assert tags["dvc.data/training_instances"].endswith(".dir")
+    assert tags["dagster.run_id"]
 
 
 def test_nothing_changed(work: Work) -> None:
@@ -125,7 +134,8 @@ def test_a_questions_gold(work: Work) -> None:
 
     work.edit(work.raw / "questions.jsonl", change)
     ran = work.run()
-    # The question is on the test side: the adapter is trained to the same bytes, so the store stays and the index is left alone.
+    # The question is on the test side: the adapter is trained to the same bytes, so the store stays and the index is
+    # left alone.
     assert set(ran) == {*DATA, *MODEL, *RESULTS} - {"item_index"}, ran
     assert "f0: 0 of 112 nodes encoded" in work.told
 
@@ -133,7 +143,8 @@ def test_a_questions_gold(work: Work) -> None:
 def test_an_items_text(work: Work) -> None:
     work.edit(work.raw / "items.jsonl", lambda t: t.replace("Visitors come in spring", "Visitors come in autumn", 1))
     ran = work.run()
-    assert set(ran) == {*DATA, *MODEL, *RESULTS}, ran  # the gold fragments are the same, but the page of examples shows the text
+    # the gold fragments are the same, but the page of examples shows the text
+    assert set(ran) == {*DATA, *MODEL, *RESULTS}, ran
     assert "f0: 7 of 112 nodes encoded" in work.told, work.told  # one passage's seven nodes
 
 
@@ -146,11 +157,13 @@ def test_a_sweep_shares_what_its_values_do_not_touch(work: Work) -> None:
         done = run_points(work.root, points, DAGSTER, console)
         again = run_points(work.root, points[:1], DAGSTER, console)
     assert [set(d.ran) for d in done] == [{"answers@tiny", "report"}] * 2 and again[0].ran == {}
-    stores = [p / "data" / "node_embeddings" / "f_theta" / "shard-0000.npy" for p in (work.root, *(x.folder for x in points))]
+    stores = [p / "data" / "node_embeddings" / "f_theta" / "shard-0000.npy"
+              for p in (work.root, *(x.folder for x in points))]
     assert len({f.stat().st_ino for f in stores}) == 1  # one file on disk; a rebuild would start from it
     files, (table, *_) = compare(points)
     values = {r["variant"]: r for r in table.rows}
-    assert list(values) == [p.name for p in points] and values[points[1].name]["change_tokens"].estimate > 0  # two items are longer than one
+    assert list(values) == [p.name for p in points]
+    assert values[points[1].name]["change_tokens"].estimate > 0  # two items are longer than one
     assert all(p.is_file() for p in write_comparison(points, files))
 
 

@@ -39,17 +39,21 @@ BELOW_CORPUS = {"corpus", "item_index"}
 
 
 @pytest.mark.parametrize(("file", "old", "new", "expected", "why"), [
-    ("raw/two/x.txt", "pear", "fig", {"benchmark@two", "gold_spans@two"} | BELOW_CORPUS, "raw files changed: raw/two/x.txt"),
+    ("raw/two/x.txt", "pear", "fig", {"benchmark@two", "gold_spans@two"} | BELOW_CORPUS,
+     "raw files changed: raw/two/x.txt"),
     ("params.yaml", "one: {adapter: plain,", "one: {adapter: other,", {"benchmark@one", "corpus"},
      "params.yaml: benchmarks.one.adapter plain -> other"),
-    ("params.yaml", "share: 0.05", "share: 0.06", {"benchmark@one", "benchmark@two"}, "params.yaml: ingest.max_quarantined_share 0.05 -> 0.06"),
-    ("params.yaml", "branching: 2", "branching: 3", {"gold_spans@one", "gold_spans@two", "item_index"}, "params.yaml: hierarchy.branching 2 -> 3"),
+    ("params.yaml", "share: 0.05", "share: 0.06", {"benchmark@one", "benchmark@two"},
+     "params.yaml: ingest.max_quarantined_share 0.05 -> 0.06"),
+    ("params.yaml", "branching: 2", "branching: 3", {"gold_spans@one", "gold_spans@two", "item_index"},
+     "params.yaml: hierarchy.branching 2 -> 3"),
     ("params.yaml", "# B", "# B of the paper", set(), ""),
     ("code/lib/words.py", "' '", "'  '", {"corpus"}, "code changed: code/lib/words.py"),
     ("code/item_index.py", "upper", "lower", {"item_index"}, "code changed: code/item_index.py"),
     ("run.py", "stub", "stage", set(), ""),
 ])
-def test_a_change_reruns_exactly_what_it_touches(project: Project, file: str, old: str, new: str, expected: set[str], why: str) -> None:
+def test_a_change_reruns_exactly_what_it_touches(project: Project, file: str, old: str, new: str, expected: set[str],
+                                                 why: str) -> None:
     project.rerun()
     project.edit(file, old, new)
     ran, told = project.rerun()
@@ -97,7 +101,9 @@ def test_a_failing_stage_stops_what_needs_it_and_the_next_rerun_goes_on(project:
 
 def test_a_programming_error_is_one_line_and_a_file(project: Project) -> None:
     project.edit("code/corpus.py", "found = ", "found = {}['gone'] or ")
-    with pytest.raises(CanopyError, match=r"^internal error in stage corpus: KeyError: 'gone'; full traceback in \S+error-corpus\.log$"):
+    with pytest.raises(CanopyError,
+                       match=r"^internal error in stage corpus: KeyError: 'gone'; full traceback in "
+                             r"\S+error-corpus\.log$"):
         project.rerun()
     told = (project.root / ".canopy" / "logs" / "error-corpus.log").read_text()
     assert "code/corpus.py" in told and told.rstrip().endswith("KeyError: 'gone'")
@@ -114,7 +120,8 @@ def test_runs_of_dead_processes_are_closed_and_no_others(project: Project) -> No
     alive, reused = add({PROCESS_TAG: identity()}), add({PROCESS_TAG: f"{os.getpid()}@1"})
     untagged, waiting = add({}, dg.DagsterRunStatus.STARTING), add({}, dg.DagsterRunStatus.NOT_STARTED)
     assert DagsterHistory(project.root, project.instance).close_dead_runs() == 1 and failed() == {reused}
-    assert DagsterHistory(project.root, project.instance).close_dead_runs(untagged=True) == 1 and failed() == {reused, untagged}
+    assert DagsterHistory(project.root, project.instance).close_dead_runs(untagged=True) == 1
+    assert failed() == {reused, untagged}
     assert not failed() & {alive, waiting}
 
 
