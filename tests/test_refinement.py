@@ -19,7 +19,7 @@ def spans(tree, kept):
 
 
 def plain(tree, scores, v=0):
-    """The rule as method.md words it, one node at a time."""
+    """The rule of the paper (section 3.2), one node at a time."""
     better = [u for u in tree.children(v) if scores[u] >= scores[v]]
     if not better:
         return [(int(tree.lo[v]), int(tree.hi[v]))]

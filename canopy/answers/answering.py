@@ -44,7 +44,7 @@ def answer_all(run: Run, paths: Paths, journal: Journal) -> None:
         served = [t for t in missing if t[0] in over_server]
         cores = usable_cores()
         try:
-            if run.config.encoder.kind == "minilm" and cores > 1 and len(local) >= MIN_ANSWERS_FOR_PROCESSES:
+            if run.config.encoder.light and cores > 1 and len(local) >= MIN_ANSWERS_FOR_PROCESSES:
                 # A baseline's own model is loaded once, here: one in every process would fill the memory.
                 light = [(n, q.id) for n, q in local if not run.cells[n].spec.needs.models]
                 if light:

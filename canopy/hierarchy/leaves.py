@@ -1,4 +1,7 @@
-"""An item's leaves: sentences of a text, rows of a table, 30 s segments of a video, an image whole (method.md)."""
+"""An item's leaves: sentences of a text, rows of a table, 30 s segments of a video, an image whole.
+
+Source: CANOPY (arXiv 2610.00923), section 3.1.
+"""
 
 from __future__ import annotations
 

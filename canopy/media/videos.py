@@ -77,8 +77,8 @@ class Frame:
 
 
 def frame_times(lo: float, hi: float, every: float = FRAME_EVERY, limit: int = FRAME_LIMIT) -> list[float]:
-    """When a node of the seconds ``[lo, hi)`` is looked at (method.md: one frame every 10 s, at most 32, evenly thinned
-    above that).
+    """When a node of the seconds ``[lo, hi)`` is looked at: one frame every 10 s, at most 32, evenly thinned above
+    that.
 
     The middle of each step of ``every`` seconds of the video (5, 15, 25, ...) that lies in the node, so that the frames
     of a node are among those of its parent and are decoded once; the middle of the node if none does. Above

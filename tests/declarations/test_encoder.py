@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from canopy.index.item_index import ItemIndex
 from canopy.items import Item
 from canopy.refinement import refine
 from canopy.settings import encoder_kinds, parse_encoder
+from tests.import_graph import FILES
 
 MODULE = '''
 """The kind ``words``: a node's vector counts its words in so many buckets."""
@@ -109,6 +111,7 @@ def test_an_encoder_is_one_file(params: Path, tmp_path: Path) -> None:
     settings = load_config(params).encoder
     assert (settings.kind, settings.mode, settings.modes,
             settings.packages) == ("words", "separate", ("separate",), ("numpy",))
+    assert not settings.light and parse_encoder({}).light
     assert settings.model_dump() == {"kind": "words", "mode": "separate", "overlap": 64, "batch_tokens": 4096,
                                      "buckets": 512}
     assert list(encoder_kinds()) == ["minilm", "qwen3_vl", "words"]
@@ -140,3 +143,11 @@ def test_keys_of_another_kind_are_refused_unless_at_their_default(params: Path) 
     params.write_text(params.read_text().replace('"buckets": 512', '"buckets": 1'))
     with pytest.raises(DataError, match=r"encoder\.buckets: Input should be greater than or equal to 8"):
         load_config(params)
+
+
+def test_no_module_beyond_the_encoders_names_a_kind() -> None:
+    """What differs between kinds is in their settings (``light``, ``modes``, ``packages``), for kinds to come too."""
+    named = {path for path, file in FILES.items() if not path.startswith("canopy/encoder/")
+             for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Compare)
+             if {"minilm", "qwen3_vl"} & {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}}
+    assert named == set()

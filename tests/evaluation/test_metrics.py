@@ -26,7 +26,7 @@ def _words(cases):
 
 
 def _loop(cases, instances, scores):
-    """Decision accuracy as method.md words it, one decision after another; alternatives folded by 'any'."""
+    """Decision accuracy, one decision after another; alternatives folded by 'any'."""
     held, start = defaultdict(bool), {}
     for p, (q, i) in enumerate(zip(cases.pair_question, cases.pair_item, strict=True)):
         start[cases.questions[q], i] = int(cases.layout.nodes[p])

@@ -1,4 +1,4 @@
-"""Instances: V and the preferences at each of its nodes, against a literal reading of method.md."""
+"""Instances: V and the preferences at each of its nodes, against a literal reading of the paper (section 3.3)."""
 
 from hypothesis import given
 from hypothesis import strategies as st
