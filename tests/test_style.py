@@ -31,14 +31,18 @@ def test_modules_are_short() -> None:
 
 
 def test_variables_are_nouns() -> None:
-    names = [f"{path}:{node.lineno} {node.id}" for path, tree in trees().items() for node in ast.walk(tree)
-             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in PARTICIPLES]
+    names = []
+    for path, tree in trees().items():
+        # The fields of a class that describes rows are the columns' names, which outputs have kept for long.
+        fields = {id(n.target) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for n in c.body
+                  if isinstance(n, ast.AnnAssign)}
+        names += [f"{path}:{n.lineno} {n.id}" for n in ast.walk(tree) if isinstance(n, ast.Name)
+                  and isinstance(n.ctx, ast.Store) and n.id in PARTICIPLES and id(n) not in fields]
     assert names == []
 
 
 def _public(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Public functions and classes of a module, and public methods of its public classes that override nothing of a
-    protocol."""
+    """Public functions and classes of a module, and public methods of its public classes."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     top = [n for n in tree.body if isinstance(n, kinds) and not n.name.startswith("_")]
     return top + [m for c in top if isinstance(c, ast.ClassDef) for m in c.body if isinstance(m, kinds)

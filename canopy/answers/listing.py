@@ -29,8 +29,9 @@ class MetricRow(TypedDict):
     rules: str
 
 
-# How many test questions there are, and how many each seed asks.
 class QuestionCounts(TypedDict):
+    """How many test questions there are, and how many each seed asks."""
+
     test: int
     asked: dict[str, int]
 

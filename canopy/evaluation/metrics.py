@@ -100,19 +100,19 @@ def find_answers(answers: Iterable[Sequence[str]], once: str, each: Sequence[str
     across : bool
         Whether an answer may run over a fragment's end (sentences of a text, not rows of a table).
     """
-    wanted = [list(a) for a in answers if a]
     by_first: dict[str, list[list[str]]] = {}
-    for a in wanted:
-        by_first.setdefault(a[0], []).append(a)
+    for words in answers:
+        if words:
+            by_first.setdefault(words[0], []).append(list(words))
     pieces = [answer_words(t) for t in each]
     runs = [([w for p in pieces for w in p], [i for i, p in enumerate(pieces) for _ in p])] if across else \
         [(p, [i] * len(p)) for i, p in enumerate(pieces)]
     head = answer_words(once)
-    found = {(0, 0) for i, w in enumerate(head) for a in by_first.get(w, ()) if head[i:i + len(a)] == a}
+    ranges = {(0, 0) for i, w in enumerate(head) for a in by_first.get(w, ()) if head[i:i + len(a)] == a}
     for words, at in runs:
-        found |= {(at[i], at[i + len(a) - 1] + 1) for i, w in enumerate(words) for a in by_first.get(w, ())
+        ranges |= {(at[i], at[i + len(a) - 1] + 1) for i, w in enumerate(words) for a in by_first.get(w, ())
                   if words[i:i + len(a)] == a}
-    return sorted(found)
+    return sorted(ranges)
 
 
 def matchable(answers: Iterable[str]) -> list[list[str]]:

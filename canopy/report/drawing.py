@@ -46,11 +46,11 @@ def svg_of(figure: Any, name: str) -> str:
     """A figure as SVG text; ``name`` keeps its ids apart from those of the page's other figures."""
     from matplotlib import rc_context
 
-    held = io.StringIO()
+    buffer = io.StringIO()
     with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        figure.savefig(held, format="svg", transparent=True,
+        figure.savefig(buffer, format="svg", transparent=True,
                        metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    text = held.getvalue()
+    text = buffer.getvalue()
     text = text[text.index("<svg"):]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
     text = re.sub(r'<g id="[^"]*"', "<g", text)

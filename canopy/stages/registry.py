@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import canopy.stages
-from canopy.discovery import modules_of
 from canopy.stages.base import StageResult
 from canopy.stages.declaration import Stage
 
 StageFunction = Callable[..., StageResult]
 
 
+def _read_declaration(path: Path) -> Stage | None:
+    """The ``STAGE = Stage(...)`` of a module, read without an import: a stage's libraries take a second to load."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        call = node.value if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "STAGE" else None
+        if isinstance(call, ast.Call):
+            try:
+                values = [ast.literal_eval(a) for a in call.args]
+                named = {k.arg or "": ast.literal_eval(k.value) for k in call.keywords}
+            except ValueError:
+                raise ValueError(f"{path}:{node.lineno}: STAGE must hold plain values alone") from None
+            return Stage(*values, **named)
+    return None
+
+
 def _find_stages() -> dict[str, Stage]:
-    """The declarations in the modules of ``canopy.stages``, by name."""
-    declared = {m.__name__.rpartition(".")[2]: getattr(m, "STAGE", None) for m in modules_of(canopy.stages)}
-    for module, stage in declared.items():
-        if isinstance(stage, Stage) and stage.name != module:
+    """The declarations in the modules of ``canopy.stages``, by name; every folder of its ``__path__`` counts."""
+    files = {f.stem: f for folder in canopy.stages.__path__ for f in Path(folder).glob("*.py")}
+    stages = {}
+    for module, path in sorted(files.items()):
+        stage = _read_declaration(path)
+        if stage is None:
+            continue
+        if stage.name != module:
             raise ValueError(f"canopy/stages/{module}.py declares a stage {stage.name!r}: give both one name")
-    return {name: stage for name, stage in declared.items() if isinstance(stage, Stage)}
+        stages[module] = stage
+    return stages
 
 
 STAGES: Mapping[str, Stage] = _find_stages()

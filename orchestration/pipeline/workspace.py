@@ -17,7 +17,6 @@ import canopy
 from canopy.atomic import write_bytes
 from canopy.config import Config
 from canopy.errors import DataError
-from canopy.stages.registry import PER_BENCHMARK
 from orchestration.pipeline.params_file import Document, bring_up_to_date, edit_params
 
 ENVIRONMENT = "CANOPY_WORKSPACE"
@@ -118,6 +117,8 @@ def prune(workspace: Path, config: Config) -> list[Path]:
     Otherwise a stage that reads a parent folder would read them too. DVC's cache still holds them: if the benchmark is
     named again, they come back and nothing runs.
     """
+    from canopy.stages.registry import PER_BENCHMARK
+
     removed = []
     for stage in sorted(PER_BENCHMARK):
         folder = workspace / "data" / stage

@@ -117,9 +117,9 @@ class CasePage:
         came = f"{len(step['new'])} new of {len(step['retrieved'])} items"
         if again:
             came += f", {again} in evidence already"
-        shown = list(kept)[:_FOREST_ITEMS]
-        forests = [self._items.forest(i, kept[i], case.gold.get(i, frozenset())) for i in shown]
-        return RoundView(step["round"], step["query"], came, forests, len(kept) - len(shown))
+        drawable = list(kept)[:_FOREST_ITEMS]
+        forests = [self._items.forest(i, kept[i], case.gold.get(i, frozenset())) for i in drawable]
+        return RoundView(step["round"], step["query"], came, forests, len(kept) - len(drawable))
 
     def _evidence(self, answers: Sequence[Answer]) -> EvidenceView:
         """What systems that saw the same saw."""

@@ -59,17 +59,18 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
     cases = []
     for choice in choices:
         q = choice.question_id
-        given: dict[str, Answer] = {}
-        for r in (r for r in rows if r["question_id"] == q and r["system"] not in given):  # of several seeds the first
-            rounds = sorted(steps_of.get((q, r["system"]), ()), key=lambda s: s["round"])
-            given[r["system"]] = Answer(r["system"], families.get(r["system"], ""), r["prediction"], r[score],
-                                        r["gold_recall"], r["tokens"],
-                                        r["rounds"], r["evidence"], r["notes"], rounds)
-        ordered = sorted(given.values(), key=lambda a: order[a.system])
+        by_system: dict[str, Answer] = {}
+        for r in (r for r in rows if r["question_id"] == q):
+            system = r["system"]
+            if system in by_system:
+                continue  # of several seeds the first
+            rounds = sorted(steps_of.get((q, system), ()), key=lambda s: s["round"])
+            by_system[system] = Answer(system, families.get(system, ""), r["prediction"], r[score], r["gold_recall"],
+                                       r["tokens"], r["rounds"], r["evidence"], r["notes"], rounds)
+        ordered = sorted(by_system.values(), key=lambda a: order[a.system])
+        fragments = {i: frozenset(f) for i, f in marks.get(q, {}).items()}
         cases.append(Case(answered.name, questions[q], choice.why, CORPUS_SCOPES[corpus_scope], reader_title(reader),
-                          score,
-                          ordered,
-                          {i: frozenset(f) for i, f in marks.get(q, {}).items()}))
+                          score, ordered, fragments))
     return cases
 
 

@@ -62,8 +62,8 @@ PARENT = """
 import sys, time
 from orchestration.machine.processes import end_like_ctrl_c, start_group, stop_groups
 end_like_ctrl_c()
-stubborn = "import signal, subprocess, sys, time; signal.signal(signal.SIGINT, signal.SIG_IGN); p = subprocess.Popen(['sleep', '60']); " \
-    "print(p.pid, flush=True); time.sleep(60)"
+stubborn = "import signal, subprocess, sys, time; signal.signal(signal.SIGINT, signal.SIG_IGN); " \
+    "p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); time.sleep(60)"
 child = start_group([sys.executable, "-c", stubborn], stdout=sys.stdout)
 print(child.pid, flush=True)
 try:
