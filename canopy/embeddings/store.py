@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -62,6 +63,7 @@ class NodeStore:
         self._shard, self._row, self._fragments, self._nodes = columns
         self._where = {i: n for n, i in enumerate(self.item_ids)}
         self._open = lru_cache(maxsize=None)(self._load)
+        self._lock = threading.Lock()
 
     @classmethod
     def open(cls, path: Path, *, digest: str | None = None) -> NodeStore:
@@ -92,7 +94,9 @@ class NodeStore:
 
     def _load(self, shard: int) -> np.ndarray:
         try:
-            vectors = np.load(self.path / shard_name(shard), mmap_mode="r")
+            # NumPy parses a file's header as Python, which CPython 3.11 does not do safely in two threads at once.
+            with self._lock:
+                vectors = np.load(self.path / shard_name(shard), mmap_mode="r")
         except (OSError, ValueError, EOFError) as e:
             raise DataError(f"{self.path / shard_name(shard)}: cannot be read ({e}); "
                             "run `canopy run --force node_embeddings`") from None

@@ -23,7 +23,8 @@ from orchestration.pipeline.workspace import code_root
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
 
-BENTO = "canopy"
+# Not the name of a module: BentoML takes `canopy:TAG` for one first, and would serve the code of a checkout.
+BENTO = "canopy-service"
 ROOMS = ("canopy", "serving")  # the service imports nothing else of ours
 _BENTOFILE = "bentofile.yaml"
 _BUILD = """\
