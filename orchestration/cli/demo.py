@@ -23,7 +23,7 @@ def demo(
 
     `canopy demo` — the starter benchmark, a few minutes on two cores
 
-    `canopy demo --benchmarks "hotpotqa ott-qa" --data ../shared/data` — official release files
+    `canopy demo --benchmarks "hotpotqa ott-qa" --data ~/releases` — official release files
     """
     from rich.console import Console
 

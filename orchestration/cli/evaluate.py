@@ -61,7 +61,7 @@ def evaluate(
 
     `canopy evaluate --systems canopy,canopy-lookahead,vanilla --questions 50`
 
-    `canopy evaluate --benchmarks hotpotqa,ott-qa --data ../shared/data --corpus-scopes unified,gold`
+    `canopy evaluate --benchmarks hotpotqa,ott-qa --data ~/releases --corpus-scopes unified,gold`
     """
     from rich.console import Console
 

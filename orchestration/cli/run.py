@@ -54,7 +54,7 @@ def run(
 
     `canopy run --data ~/handbook` — your own documents, in a workspace of their own under workspaces/
 
-    `canopy run --benchmarks hotpotqa,ott-qa --data ../shared/data` — official release files
+    `canopy run --benchmarks hotpotqa,ott-qa --data ~/releases` — official release files
 
     `canopy run --set training.epochs=1 --select +node_encoder` — a shorter training, and what it needs
 
