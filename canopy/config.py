@@ -258,7 +258,7 @@ def _resolve(settings: Any, key: str, folder: Path) -> Any:
         return settings
     try:
         place = folder / Path(name.strip()).expanduser()
-    except RuntimeError:  # "~name", and nobody here is called that
+    except RuntimeError:  # "~name" names no user of this machine
         return settings
     return {**settings, key: str(place.resolve())} if place.is_dir() else settings
 

@@ -92,7 +92,7 @@ def _describe_system(run: Run, spec: SystemSpec) -> SystemRow:
     if not able:
         why_not = run.obstacles[next(iter(run.readers))][spec.name]
     elif not searched:
-        why_not = [f"not run in the settings asked for ({', '.join(scopes)})"]
+        why_not = [f"not run in these corpus scopes ({', '.join(scopes)})"]
     return {
         "name": spec.name, "says": spec.says, "family": spec.family, "paper": spec.paper, "needs": describe_needs(spec),
         "ran": bool(able and searched), "readers": able, "corpus_scopes": searched if able else [], "why_not": why_not,

@@ -105,7 +105,7 @@ class Qwen3VLEncoder:
         self._media: Folders = media or {}
         seen = ["qwen3_vl", _FORMAT, self.weights_sha256, adapted, self.dtype, config.instruction, config.max_tokens,
                 config.overlap, config.max_pixels, config.video_pixels, FRAME_PIXELS]
-        # Nodes do not depend on what queries are told: another query instruction encodes no node anew.
+        # Nodes do not depend on the query instruction: another one encodes no node anew.
         self._node_digest = text_sha256(json.dumps(seen))
         self.digest = text_sha256(json.dumps([self._node_digest, config.query_instruction]))
         self._notes: list[str] = []

@@ -30,9 +30,9 @@ def name_words(path: str) -> str:
 
 
 def image_record(path: Path, name: str, caption: str) -> ItemRecord:
-    """An image; decoded to its end here, so that a damaged one is told now and not later.
+    """An image's record; the image is decoded to its end here, so that damage shows now and not later.
 
-    Unusable if it cannot be.
+    Unusable if it cannot be decoded.
     """
     from canopy.media.images import open_image
 

@@ -1,6 +1,6 @@
-"""Prompts are files (``prompts/<name>.md``): a line ``version.
+"""Prompts are files (``prompts/<name>.md``) with a version and two texts.
 
-N``, then ``# system`` and ``# user`` with their texts, whose ``{names}`` are filled in.
+A file has a line ``version: N``, then ``# system`` and ``# user`` with their texts, whose ``{names}`` are filled in.
 """
 
 from __future__ import annotations

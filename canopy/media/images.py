@@ -118,7 +118,7 @@ def _reason(error: BaseException) -> str:
 def describe_other(path: Path) -> str:
     """What a file is that is no medium of the expected kind, so that the reason helps.
 
-    Empty if that cannot be told.
+    Empty if that is unknown.
     """
     with open(path, "rb") as f:
         head = f.read(2048)

@@ -1,6 +1,6 @@
-"""AKS, adaptive keyframe sampling (Tang et al.
+"""AKS, adaptive keyframe sampling (Tang and others, 2025).
 
-2025): M frames of the retrieved videos, where the scores peak, else spread over the time.
+It takes M frames of the retrieved videos: those where the scores peak, otherwise frames spread over the time.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ from canopy.selection.rule import select_rule
 
 @dataclass(slots=True)
 class _State:
-    """What one question's loop knows: items in evidence, whether tables stay whole (None.
+    """What one question's loop knows: the items in evidence, whether tables stay whole, and what was noted.
 
-    Not asked yet), what was noted.
+    ``aggregate`` is None until the role was asked whether tables stay whole.
     """
 
     seen: set[str] = field(default_factory=set)
@@ -212,7 +212,7 @@ SYSTEMS = (
           flat_global=True, rule="parent"),
     _spec("canopy-per-modality", "an adapter of its own for every modality", scorer="f_theta_per_modality"),
     _spec("canopy-frame-density", "kept video regions get frames by their score", frame_density=True),
-    _spec("canopy-critic-memory", "the critic is told the facts known and the gaps already searched",
+    _spec("canopy-critic-memory", "the critic also reads the facts known and the gaps already searched",
           searcher=True, critic_memory=True),
     _spec("canopy-order-score", "evidence ordered by score, best first", order="score"),
     _spec("canopy-order-best-last", "evidence ordered by score, best last", order="best_last"),

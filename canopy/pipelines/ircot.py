@@ -1,6 +1,6 @@
-"""IRCoT (Trivedi et al.
+"""IRCoT (Trivedi and others, 2023): retrieval interleaved with reasoning, one sentence a step.
 
-2023): retrieval interleaved with reasoning, one sentence a step; the reader then answers from all that was found.
+The reader then answers from everything that was retrieved.
 """
 
 from __future__ import annotations

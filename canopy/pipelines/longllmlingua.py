@@ -1,6 +1,6 @@
-"""LongLLMLingua (Jiang et al.
+"""LongLLMLingua (Jiang and others, 2024).
 
-2024): a causal language model drops the tokens of the evidence that the question makes least surprising use of.
+A causal language model drops the tokens of the evidence that the question makes least surprising use of.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""RECOMP (Xu et al.
+"""RECOMP (Xu and others, 2024).
 
-2024): what was retrieved is cut to the sentences nearest to the question, or rewritten as a summary, by models trained
-for it.
+Models trained for it cut the retrieved items to the sentences nearest to the question, or rewrite them as a summary.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""S2G-RAG (Li et al.
+"""S2G-RAG (Li and others, 2026).
 
-2026): a judge of sufficiency that lists the gaps, a search for them, and sentences extracted by their numbers.
+A judge of sufficiency lists the gaps, a search looks for them, and sentences are extracted by their numbers.
 """
 
 from __future__ import annotations

@@ -185,9 +185,9 @@ class Tools:
 
     def find(self, question_id: str, query: str, k: int, trace: Trace, *, modalities: Collection[str] | None = None,
              exclude: Collection[str] = ()) -> list[tuple[str, float]]:
-        """Search, or under the corpus scope ``gold`` the question's annotated items (once.
+        """Search; under the corpus scope ``gold`` the question's annotated items, without a search.
 
-        Follow-ups find nothing new).
+        A follow-up under ``gold`` adds nothing: the first call gives all annotated items.
         """
         if self.corpus_scope == "gold":
             items = dict.fromkeys(i for i, _ in self.gold.get(question_id, ()))

@@ -1,6 +1,6 @@
-"""UniversalRAG (Yeo et al.
+"""UniversalRAG (Yeo and others, 2025) in its training-free form.
 
-2025) in its training-free form: a router picks the modality corpora, their best items are read whole.
+A router picks the corpora by modality, and their best items are read whole.
 """
 
 from __future__ import annotations

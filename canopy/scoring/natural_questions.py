@@ -1,6 +1,6 @@
-"""Natural Questions in its open form: exact match over aliases (Lee et al.
+"""Natural Questions in its open form: exact match over aliases, and token F1 beside it.
 
-2019; NQ-open's evaluation), and token F1 beside it.
+Exact match is that of NQ-open's evaluation (Lee and others, 2019).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Outcome:
 
 def run_stage(workspace: Path, name: str, benchmark: str | None = None,
               lineage: Mapping[str, str] | None = None) -> StageResult:
-    """Run a stage's function over a workspace, inside one MLflow run; DVC is told nothing.
+    """Run a stage's function over a workspace, inside one MLflow run, without DVC.
 
     Raises
     ------

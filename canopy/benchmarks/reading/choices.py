@@ -41,9 +41,9 @@ def with_options(question: str, candidates: Sequence[str]) -> tuple[str, Options
 
 
 def letter_of(answer: Any, options: Options) -> str:
-    """The letter of the right option, from a letter (``B``, ``(B)``, ``B.
+    """The letter of the right option, from a letter (``B``, ``(B)``, ``B. words``) or the option's own words.
 
-    words``) or the option's own words; Unusable if it is none.
+    Unusable if it is none.
     """
     text = text_of(answer, "answer").strip()
     by_words = {words.casefold(): letter for letter, words in reversed(options)}

@@ -89,9 +89,9 @@ class Reader:
 
 
 def title_key(title: str) -> str:
-    """What two spellings of one title have in common: HTML entities (``Etiquette &amp.
+    """What two spellings of one title have in common.
 
-    Espionage``), accents' encoding and spacing apart.
+    They differ in HTML entities (``Etiquette &amp; Espionage``), in the encoding of accents and in spacing.
     """
     return " ".join(unicodedata.normalize("NFC", html.unescape(title)).split())
 

@@ -23,9 +23,9 @@ ROUTE_FLOOR = 0.02  # no class is this near: the question leans to none of them,
 
 @cache
 def load_examples(name: str) -> dict[str, tuple[str, ...]]:
-    """Example sentences by class, out of ``examples/<name>.md``: a line ``version.
+    """Example sentences by class, out of ``examples/<name>.md``.
 
-    N``, then ``# class`` with its ``- sentence`` lines.
+    The file has a line ``version: N``, then for each class ``# class`` with its ``- sentence`` lines.
     """
     raw = (FOLDER / f"{name}.md").read_text("utf-8")
     if not re.match(r"version: \d+\n", raw):
