@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from canopy.benchmarks.registry import load_adapter
+from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.encoder.base import NodeEncoder, NodeRequest
 from canopy.encoder.minilm import MiniLMEncoder
 from canopy.hierarchy.leaves import cut_item
@@ -65,7 +65,7 @@ def open_pool(raw: Path, encoder: NodeEncoder, questions: int = 0, splits: Seque
     """
     with tempfile.TemporaryDirectory() as folder:
         sink = Sink("hotpotqa", Path(folder))
-        load_adapter("hotpotqa").read(raw, sink)
+        load_benchmark_adapter("hotpotqa").read(raw, sink)
     sample = [q for s in splits for q in [q for q in sink.questions.values() if q.split == s][:questions or None]]
     gold = {q.id: frozenset(a.item_id for a in sink.annotations if a.question_id == q.id) for q in sample}
     items = dict(sink.items)

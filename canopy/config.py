@@ -31,7 +31,7 @@ class Select(Frozen):
     seed: int = 13
 
 
-class Benchmark(Frozen):
+class BenchmarkEntry(Frozen):
     """A benchmark: where its raw files are, its adapter (a module of ``canopy.benchmarks``), the questions to use."""
 
     adapter: str
@@ -222,7 +222,7 @@ class Promotion(Frozen):
 class Config(Frozen):
     """All of params.yaml."""
 
-    benchmarks: dict[str, Benchmark] = Field(min_length=1)
+    benchmarks: dict[str, BenchmarkEntry] = Field(min_length=1)
     ingest: Ingest = Ingest()
     hierarchy: Hierarchy = Hierarchy()
     split: Split = Split()

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from canopy.config import Benchmark, Config
+from canopy.config import BenchmarkEntry, Config
 from canopy.errors import CanopyError
 from canopy.paths import Paths
 from canopy.stages import benchmark, gold_spans, training_instances
@@ -113,7 +113,7 @@ def damage(folder: Path, kind: Damage, rng: random.Random) -> None:
 
 def ingest(adapter: str, raw: Path, root: Path) -> dict[str, object]:
     """Run the raw stages; counts, or the error a user would read."""
-    config = Config(benchmarks={"b": Benchmark(adapter=adapter, path=str(raw))},
+    config = Config(benchmarks={"b": BenchmarkEntry(adapter=adapter, path=str(raw))},
                     ingest={"ocr": False, "max_quarantined_share": 1.0})
     try:
         result = benchmark.run(config, Paths(root), NullTracker(), RuleValidator(), "b")

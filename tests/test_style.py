@@ -36,9 +36,20 @@ def test_variables_are_nouns() -> None:
         # The fields of a class that describes rows are the columns' names, which outputs have kept for long.
         fields = {id(n.target) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for n in c.body
                   if isinstance(n, ast.AnnAssign)}
-        names += [f"{path}:{n.lineno} {n.id}" for n in ast.walk(tree) if isinstance(n, ast.Name)
-                  and isinstance(n.ctx, ast.Store) and n.id in PARTICIPLES and id(n) not in fields]
+        names += [f"{path}:{line} {name}" for n in ast.walk(tree) if id(n) not in fields
+                  for name, line in _names(n) if name.strip("_") in PARTICIPLES]
     assert names == []
+
+
+def _names(node: ast.AST) -> list[tuple[str, int]]:
+    """The name that a node gives to a variable, an argument, a function or a class, with its line."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return [(node.id, node.lineno)]
+    if isinstance(node, ast.arg):
+        return [(node.arg, node.lineno)]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [(node.name, node.lineno)]
+    return []
 
 
 def _public(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:

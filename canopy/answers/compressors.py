@@ -18,17 +18,19 @@ question's words a leaf has, weighted by how few of the leaves have them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from canopy.config import Answers
 from canopy.refinement import refine
-from canopy.selection.any_level import select_any_level
-from canopy.selection.flat import select_leaves
+from canopy.selection.any_level import select_top_nodes
+from canopy.selection.best_of_all import select_best_of_all
+from canopy.selection.flat import select_top_leaves
 from canopy.selection.layout import Layout
 from canopy.selection.near_best import select_near_best
+from canopy.selection.protocol import Select
 from canopy.selection.shares import select_share
 from canopy.selection.whole import select_whole
 
@@ -37,59 +39,46 @@ MARGINS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)
 LEAVES = (1, 2, 3, 4, 6, 8, 12, 16)
 DISTANCES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 ALL_LEAVES = (1, 2, 5, 10, 20, 40, 80)
-Choose = Callable[[Layout, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Compressor:
+class CurveCompressor:
     """One compressor of one size over one kind of node scores; ``size`` is NaN if it has none."""
 
     name: str
     scorer: str
     size: float
-    select: Choose
+    select: Select
 
 
-def select_best_of_all(layout: Layout, scores: np.ndarray, n: int) -> np.ndarray:
-    """The n best leaves of all items together, as bool a node."""
-    leaf = np.flatnonzero(layout.forest.hi - layout.forest.lo == 1)
-    kept = np.zeros(len(scores), dtype=bool)
-    kept[leaf[np.argsort(-scores[leaf], kind="stable")[:n]]] = True
-    return kept
-
-
-def list_compressors(scorers: Iterable[str], answers: Answers) -> list[Compressor]:
+def list_compressors(scorers: Iterable[str], answers: Answers) -> list[CurveCompressor]:
     """Every compressor, in the order of tables."""
-    compressors: list[Compressor] = []
+    compressors: list[CurveCompressor] = []
     for s in (*scorers, WORDS):
         if s != WORDS:
-            compressors.append(Compressor("canopy", s, math.nan, lambda layout, scores: refine(layout.forest, scores)))
-            compressors += [Compressor("canopy-lookahead", s, m, _look_ahead(m)) for m in MARGINS]
-            compressors += [Compressor("any-level", s, m, _any_level(m)) for m in LEAVES]
-            compressors += [Compressor("near-best", s, d, _near_best(d)) for d in DISTANCES]
-        compressors += [Compressor("flat-leaf", s, m, _leaves(m)) for m in LEAVES]
-        compressors += [Compressor("flat-share", s, b, select_share(b)) for b in answers.budgets]
-        compressors += [Compressor("flat-all", s, n, _best_of_all(n)) for n in ALL_LEAVES]
-    whole = Compressor("whole", "", math.nan, lambda layout, scores: select_whole(layout))
-    none = Compressor("none", "", math.nan, lambda layout, scores: np.zeros(len(scores), dtype=bool))
+            compressors.append(CurveCompressor("canopy", s, math.nan, _follow_rule))
+            compressors += [CurveCompressor("canopy-lookahead", s, m, _look_ahead(m)) for m in MARGINS]
+            compressors += [CurveCompressor("any-level", s, m, select_top_nodes(m)) for m in LEAVES]
+            compressors += [CurveCompressor("near-best", s, d, _near_best(d)) for d in DISTANCES]
+        compressors += [CurveCompressor("flat-leaf", s, m, select_top_leaves(m)) for m in LEAVES]
+        compressors += [CurveCompressor("flat-share", s, b, select_share(b)) for b in answers.budgets]
+        compressors += [CurveCompressor("flat-all", s, n, _best_of_all(n)) for n in ALL_LEAVES]
+    whole = CurveCompressor("whole", "", math.nan, lambda layout, scores: select_whole(layout))
+    none = CurveCompressor("none", "", math.nan, lambda layout, scores: np.zeros(len(scores), dtype=bool))
     return [*compressors, whole, none]
 
 
-def _look_ahead(margin: float) -> Choose:
+def _follow_rule(layout: Layout, scores: np.ndarray) -> np.ndarray:
+    return refine(layout.forest, scores)
+
+
+def _look_ahead(margin: float) -> Select:
     return lambda layout, scores: refine(layout.forest, scores, rule="lookahead", margin=margin)
 
 
-def _any_level(m: int) -> Choose:
-    return lambda layout, scores: select_any_level(layout, scores, m)
-
-
-def _near_best(distance: float) -> Choose:
+def _near_best(distance: float) -> Select:
     return lambda layout, scores: select_near_best(layout, scores, distance)
 
 
-def _leaves(m: int) -> Choose:
-    return lambda layout, scores: select_leaves(layout, scores, m)
-
-
-def _best_of_all(n: int) -> Choose:
+def _best_of_all(n: int) -> Select:
     return lambda layout, scores: select_best_of_all(layout, scores, n)

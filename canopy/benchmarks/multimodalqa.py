@@ -77,12 +77,12 @@ class Gold:
 class Documents:
     """The release's texts, tables and images: read into the sink once, then found by kind and id."""
 
-    def __init__(self, raw: Path, found: dict[str, list[Path]], sink: Sink) -> None:
+    def __init__(self, raw: Path, files: dict[str, list[Path]], sink: Sink) -> None:
         self.raw, self.sink = raw, sink
         self.seen: dict[str, set[str]] = {k: set() for k in KINDS}
         self.no_file: dict[str, str] = {}
-        self.files: dict[str, Path | None] = {kind: next(iter(found[f"{kind}s"]), None) for kind in KINDS}
-        self.folders = [p for p in found["image_files"] if p.is_dir()]
+        self.files: dict[str, Path | None] = {kind: next(iter(files[f"{kind}s"]), None) for kind in KINDS}
+        self.folders = [p for p in files["image_files"] if p.is_dir()]
         self.names = {f: _names(f) for f in self.folders}
         parse: dict[str, Callable[[Record, str], Item]] = {"text": self._text, "table": self._table,
                                                            "image": self._image}
@@ -91,7 +91,7 @@ class Documents:
         if self.no_file:
             packed = (
                 "; final_dataset_images.zip is there, but not unpacked"
-                if found["image_files"] and not self.folders
+                if files["image_files"] and not self.folders
                 else ""
             )
             sink.notes.append(f"{len(self.no_file)} of {len(self.seen['image'])} images that the release lists have no "

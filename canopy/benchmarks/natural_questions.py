@@ -172,14 +172,14 @@ def map_page(record: Record, name: str, split: str, sink: Sink, known: dict[str,
     parts = passages(page, spans, sink.benchmark, name)
     if outside:
         draft.fallbacks.append("a long-answer candidate outside the page left out")
-    answers, kind, gold = annotated(list_of(record.get("annotations"), "annotations"), page, parts, qid,
-                                    sink.benchmark, name, draft)
+    answers, kind, gold = read_annotations(list_of(record.get("annotations"), "annotations"), page, parts, qid,
+                                           sink.benchmark, name, draft)
     draft.items.extend({p.item.id: p.item for p in parts}.values())
     ask(qid, question, answers, kind, split, gold, sink.benchmark, draft)
 
 
-def annotated(annotations: list[Any], page: Page, parts: list[Passage], qid: str, benchmark: str, source: str,
-              draft: Draft) -> tuple[tuple[str, ...], str, list[Annotation]]:
+def read_annotations(annotations: list[Any], page: Page, parts: list[Passage], qid: str, benchmark: str, source: str,
+                     draft: Draft) -> tuple[tuple[str, ...], str, list[Annotation]]:
     """Answers, kind of answer and gold of all annotators; a long answer that no passage holds is added to ``parts``."""
     opinions, wrong = [], []
     for a in annotations:

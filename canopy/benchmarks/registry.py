@@ -43,11 +43,11 @@ def adapter_for(name: str) -> str | None:
     names, key = adapter_names(), _simplified(name)
     if key in names:
         return key
-    aliases = {_simplified(alias): n for n in names for alias in load_adapter(n).BENCHMARK.aliases}
+    aliases = {_simplified(alias): n for n in names for alias in load_benchmark_adapter(n).BENCHMARK.aliases}
     return aliases.get(key)
 
 
-def load_adapter(name: str) -> Adapter:
+def load_benchmark_adapter(name: str) -> Adapter:
     """The adapter module ``canopy.benchmarks.<name>``.
 
     Raises

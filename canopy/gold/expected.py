@@ -45,7 +45,7 @@ class Expected:
     split: str = ""
 
 
-def compare_counts(published: Iterable[Expected], questions: Sequence[Question], asked: Collection[str],
+def compare_counts(published: Iterable[Expected], questions: Sequence[Question], mapped: Collection[str],
                    rows: Iterable[Mapping[str, Any]],
                    sources: Mapping[str, str], videos: Sequence[str], side: Mapping[str, str]) -> list[Comparison]:
     """Published counts of a benchmark beside what was mapped here: rows of ``what``, ``published``, ``source``,
@@ -57,7 +57,7 @@ def compare_counts(published: Iterable[Expected], questions: Sequence[Question],
         The counts that the benchmark's adapter declares.
     questions : sequence of Question
         All that were read, before any selection.
-    asked : collection of str
+    mapped : collection of str
         Ids of those whose gold was mapped. If it was not mapped for all that a count is of, ``found`` is None.
     rows : iterable of dict
         Their gold rows (``canopy.gold.fragments.map_annotations``).
@@ -78,7 +78,7 @@ def compare_counts(published: Iterable[Expected], questions: Sequence[Question],
             "videos": len({_SEGMENT.sub("", PurePosixPath(v).stem) for v in videos}),
             "train side": sum(s == "train" for s in side.values()),
             "test side": sum(s == "test" for s in side.values())}
-        if of <= set(asked):
+        if of <= set(mapped):
             counts["located questions"] = sum(located.get(q, False) for q in of)
             counts["gold sources"] = len({sources[r["item_id"]] for r in rows if r["question_id"] in of})
         comparison.append({"what": e.what, "published": e.published, "source": e.source,

@@ -95,7 +95,7 @@ class _Reader:
                 table = self._table(element)
                 if table:
                     yield table
-                yield from self._taken()
+                yield from self._take_pictures()
             elif element.tag == f"{WORD}altChunk":
                 yield from self._included(element)
             elif element.tag not in _UNSEEN and element.tag not in (f"{WORD}sectPr", f"{WORD}tcPr"):
@@ -120,11 +120,11 @@ class _Reader:
         level = self._level(element)
         if text.strip():
             yield Heading(level, text) if level and "\n" not in text.strip() else Paragraph(text)
-        yield from self._taken()
+        yield from self._take_pictures()
         for box in boxes:
             yield from self._content(box)
 
-    def _taken(self) -> Iterator[Picture]:
+    def _take_pictures(self) -> Iterator[Picture]:
         yield from self.pictures
         self.pictures = []
 

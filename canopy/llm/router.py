@@ -26,14 +26,13 @@ class Route(Strict):
     (A list of names has no end for a model that cannot stop.)
     """
 
-    @property
-    def chosen(self) -> list[str]:
+    def modalities(self) -> list[str]:
         """The modalities to search."""
         return [m for m, choice in self.model_dump().items() if choice]
 
     @model_validator(mode="after")
     def _chooses(self) -> Route:
-        if not self.chosen:
+        if not self.modalities():
             raise ValueError("at least one must be true")
         return self
 
@@ -59,4 +58,7 @@ class LanguageRouter:
         sources = "\n".join(f"- {m}: {SOURCES.get(m, m)}" for m in available)
         reply = ask_for(route_among(tuple(available)), self._chat, "router",
                        load_prompt("router").messages(question=question.strip(), sources=sources), trace, max_tokens=64)
-        return tuple(available) if reply is None else tuple(m for m in available if m in reply.chosen)
+        if reply is None:
+            return tuple(available)
+        routed = reply.modalities()
+        return tuple(m for m in available if m in routed)

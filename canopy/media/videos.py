@@ -225,7 +225,7 @@ def probe_video(path: Path) -> VideoFacts:
             f"{s.type}/{s.codec_context.name if s.codec_context is not None else 'unknown'}"
             for s in reader.container.streams
         )
-        picture_end, duration = _stated(reader)
+        picture_end, duration = _read_ends(reader)
         index, aspect = reader.stream.index, reader.stream.sample_aspect_ratio
         first = next(reader.from_start(), None)
         if first is None:
@@ -253,7 +253,7 @@ def probe_video(path: Path) -> VideoFacts:
     return VideoFacts(duration, picture_end, width, height, index, streams, tuple(notes))
 
 
-def _stated(reader: PictureReader) -> tuple[float, float]:
+def _read_ends(reader: PictureReader) -> tuple[float, float]:
     """The ends in seconds that the file states for its pictures and for everything that is played.
 
     0 if it states none.

@@ -14,7 +14,7 @@ from canopy.errors import DataError
 
 T = TypeVar("T")
 _lock = threading.Lock()
-_held: dict[tuple[Path, Callable[..., Any]], Any] = {}
+_loaded: dict[tuple[Path, Callable[..., Any]], Any] = {}
 
 
 def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -> T:
@@ -40,16 +40,16 @@ def hold_model(key: str, models: Mapping[str, Any], load: Callable[[Path], T]) -
                         "what to download")
     folder = Path(folder)
     with _lock:
-        if (folder, load) not in _held:
+        if (folder, load) not in _loaded:
             try:
-                _held[folder, load] = load(folder)
+                _loaded[folder, load] = load(folder)
             # what a damaged folder raises is of many libraries' kinds (safetensors, pickle, huggingface_hub), some of
             # them bare Exceptions
             except Exception as e:
                 raise DataError(f"answers.models.{key}: {folder}: cannot be loaded ({type(e).__name__}: "
                                 f"{' '.join(str(e).split())[:200]}); it must be the "
                                 "folder of a checkpoint: config.json, the weights, and the tokenizer's files") from None
-        return _held[folder, load]
+        return _loaded[folder, load]
 
 
 def load_pretrained(kind: str, folder: Path) -> tuple[Any, Any]:

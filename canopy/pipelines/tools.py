@@ -150,17 +150,17 @@ class Scorer:
     def __init__(self, store: NodeStore, representative: Callable[[str], str]) -> None:
         self._store, self._representative = store, representative
 
-    def held(self, item_id: str) -> str:
+    def store_id(self, item_id: str) -> str:
         """The id under which the store has an item's nodes: its own, or that of the equal item it was folded into."""
         return item_id if item_id in self._store else self._representative(item_id)
 
     def tree(self, item_id: str) -> Tree:
         """An item's hierarchy."""
-        return self._store.tree(self.held(item_id))
+        return self._store.tree(self.store_id(item_id))
 
     def scores(self, item_ids: Sequence[str], query: np.ndarray) -> list[np.ndarray]:
         """Scores of all nodes of the given items, in level order, float32."""
-        return self._store.scores([self.held(i) for i in item_ids], query)
+        return self._store.scores([self.store_id(i) for i in item_ids], query)
 
 
 @dataclass(slots=True)

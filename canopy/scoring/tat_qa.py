@@ -63,7 +63,7 @@ def to_number(text: str) -> float | None:
     return round(number * (scale_factor(word.group(0)) if word else 1) * sign * percent, 4)
 
 
-def written(answers: Sequence[str], scale: str) -> str:
+def write_answers(answers: Sequence[str], scale: str) -> str:
     """Answers as one string the way the official script compares them.
 
     Sorted, numbers as ``%.4f`` times their scale.
@@ -101,7 +101,7 @@ def split_scale(reply: str) -> tuple[list[str], str]:
 def answer_scores(predicted: Sequence[str], unit: str, answers: Sequence[str], scale: str,
                   kind: str) -> tuple[float, float]:
     """EM and F1 of predicted spans in a predicted scale, as ``TaTQAEmAndF1`` takes them."""
-    candidates = [written(predicted, unit)]
+    candidates = [write_answers(predicted, unit)]
     if (
         len(predicted) == 1
         and not unit
@@ -110,7 +110,7 @@ def answer_scores(predicted: Sequence[str], unit: str, answers: Sequence[str], s
         and (number := to_number(predicted[0])) is not None
     ):
         candidates.append(f"{number:.4f}")  # 0.2342 for 23.42 percent
-    gold = normalise(written(answers, scale))
+    gold = normalise(write_answers(answers, scale))
     em, f1 = max(list_scores([normalise(c)], [gold]) for c in candidates)
     return em, em if kind in ("arithmetic", "count") else f1
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from canopy.atomic import replace_directory, write_bytes, write_json
 from canopy.benchmarks.declaration import write_declaration
-from canopy.benchmarks.registry import load_adapter
+from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.config import Config
 from canopy.errors import DataError
 from canopy.gold.pseudo import describe, locate_answers
@@ -42,7 +42,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     tracker.log_params({"adapter": settings.adapter, "max_quarantined_share": config.ingest.max_quarantined_share})
     with replace_directory(paths.output("benchmark", benchmark)) as out:
         sink = Sink(benchmark, out)
-        adapter = load_adapter(settings.adapter)
+        adapter = load_benchmark_adapter(settings.adapter)
         adapter.read(raw, sink)
         enrich_items(sink, raw, paths.work("benchmark"), ocr=config.ingest.ocr,
                      segmentation=config.hierarchy.segmentation)

@@ -70,13 +70,13 @@ def tabulate_duplicates(tables: Tables) -> pa.Table:
         ids.append(row["id"])
         sides.update((of_items if row["kind"] == "item" else of_questions).get(row["id"], ()))
 
-    def listed(ids: list[str]) -> str:
+    def join_ids(ids: list[str]) -> str:
         more = len(ids) - _LISTED_IDS
         return ", ".join(map(str, ids[:_LISTED_IDS])) + (f" and {more} more" if more > 0 else "")
 
     columns = {"kind": pa.string(), "ids": pa.string(), "splits": pa.string(), "sides": pa.int64()}
     return from_rows(columns,
-                     ((kind, listed(ids), ", ".join(sorted(s)), len(s)) for (kind, _), (ids, s) in groups.items()))
+                     ((kind, join_ids(ids), ", ".join(sorted(s)), len(s)) for (kind, _), (ids, s) in groups.items()))
 
 
 def _mix(values: Iterable[tuple[str, str]], column: str) -> pa.Table:

@@ -22,11 +22,11 @@ def list_benchmarks() -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    from canopy.benchmarks.registry import adapter_names, load_adapter
+    from canopy.benchmarks.registry import adapter_names, load_benchmark_adapter
 
     table = Table("benchmark", "title", "licence", Column("home", overflow="fold"))
     for name in adapter_names():
-        release = load_adapter(name).BENCHMARK
+        release = load_benchmark_adapter(name).BENCHMARK
         if release.files:
             table.add_row(name, release.title, release.licence, release.home)
     Console().print(table)

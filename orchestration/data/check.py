@@ -10,7 +10,7 @@ from pathlib import Path
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from canopy.benchmarks.reading.release import find_files
-from canopy.benchmarks.registry import adapter_for, adapter_names, load_adapter
+from canopy.benchmarks.registry import adapter_for, adapter_names, load_benchmark_adapter
 from canopy.digests import file_sha256
 from canopy.errors import DataError
 from canopy.ingest.sink import Sink
@@ -89,9 +89,9 @@ def release_of(name: str) -> tuple[str, Benchmark]:
         If no adapter reads it, or it has no official release (the native format, the starter benchmark).
     """
     adapter = adapter_for(name)
-    release = load_adapter(adapter).BENCHMARK if adapter else None
+    release = load_benchmark_adapter(adapter).BENCHMARK if adapter else None
     if release is None or not release.files:
-        official = [n for n in adapter_names() if load_adapter(n).BENCHMARK.files]
+        official = [n for n in adapter_names() if load_benchmark_adapter(n).BENCHMARK.files]
         raise DataError(f"no official release is known for {name!r}; there are {', '.join(official)}")
     return str(adapter), release
 
@@ -130,7 +130,7 @@ def _read_records(check: Check, name: str, adapter: str, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         sink = Sink(name, Path(scratch))
         try:
-            load_adapter(adapter).read(folder, sink)
+            load_benchmark_adapter(adapter).read(folder, sink)
         except DataError as e:
             check.trouble = str(e)
             return

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from canopy.answers.compression import CompressionMeter
-from canopy.answers.compressors import MARGINS, list_compressors, select_best_of_all
+from canopy.answers.compressors import MARGINS, list_compressors
 from canopy.answers.curves import compare_at_equal_tokens, summarise_points
 from canopy.answers.gold import Places, build_gold
 from canopy.config import Answers
 from canopy.corpus.folds import Folds
 from canopy.items import Question
+from canopy.selection.best_of_all import select_best_of_all
 from canopy.selection.layout import lay_out
 from tests.pipelines.served import Shelf
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from canopy.benchmarks.registry import load_adapter
+from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.errors import DataError
 from canopy.gold.fragments import map_annotations
 from canopy.ingest.sink import Sink
@@ -67,7 +67,7 @@ def test_mutated_records(adapter, folder, seed, tmp_path):
                             else json.dumps(value))
     sink = Sink(folder, tmp_path)
     with suppress(DataError):
-        load_adapter(adapter).read(raw, sink)
+        load_benchmark_adapter(adapter).read(raw, sink)
     c = sink.counts
     assert c["read"] == c["mapped"] + c["fallback"] + c["waiting"] + c["quarantined"]
     write_items(tmp_path / "i.parquet", sink.items.values())

@@ -11,7 +11,7 @@ import pytest
 
 import canopy.benchmarks
 from canopy.benchmarks.declaration import Benchmark, read_declaration, write_declaration
-from canopy.benchmarks.registry import adapter_for, adapter_names, load_adapter
+from canopy.benchmarks.registry import adapter_for, adapter_names, load_benchmark_adapter
 from canopy.config import load_config
 from canopy.errors import DataError
 from canopy.gold.expected import Expected
@@ -100,7 +100,7 @@ def test_a_benchmark_is_one_file(workspace: Path) -> None:
     assert result.tables["quarantine"][0]["reason"] == "text must be a string, not int"
     declared = read_declaration(paths.output("benchmark", BENCHMARK))
     assert (declared.title, declared.metric, declared.paper_name) == ("The quiz", "hotpotqa", "Quiz")
-    assert declared.expected == load_adapter("quiz").BENCHMARK.expected
+    assert declared.expected == load_benchmark_adapter("quiz").BENCHMARK.expected
 
     result = gold_spans.run(config, paths, NullTracker(), RuleValidator(), BENCHMARK)
     assert result.metrics["located"] == 2 and result.tables["expected"][0]["found"] == 2

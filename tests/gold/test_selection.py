@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from canopy.benchmarks.declaration import write_declaration
-from canopy.benchmarks.registry import load_adapter
+from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.config import Config, Select
 from canopy.errors import DataError
 from canopy.gold.coverage import coverage_metrics, coverage_table
@@ -29,7 +29,7 @@ QUESTIONS = [Question(f"b/{n}", "b", "Why?", type=("bridge", "comparison")[n % 2
 
 
 def expected(adapter: str) -> tuple[Expected, ...]:
-    return load_adapter(adapter).BENCHMARK.expected
+    return load_benchmark_adapter(adapter).BENCHMARK.expected
 
 
 def row(question: int, coverage: str, group: int = 0, count: int = 5, **more: object) -> dict[str, object]:
@@ -104,7 +104,7 @@ def test_the_stage_goes_on_with_the_selected_and_says_what_it_found(tmp_path: Pa
                               (write_annotations, "annotations", said)):
         write(source / f"{name}.parquet", rows)
 
-    write_declaration(source, load_adapter("hotpotqa").BENCHMARK)
+    write_declaration(source, load_benchmark_adapter("hotpotqa").BENCHMARK)
 
     def run(**select: object) -> tuple[list[str], StageResult]:
         (source / "select.json").write_text(json.dumps(select), "utf-8")

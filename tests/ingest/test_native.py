@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from canopy.benchmarks.registry import load_adapter
+from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.config import Config
 from canopy.errors import CanopyError, DataError
 from canopy.ingest.native import read
@@ -311,7 +311,7 @@ def test_missing_folders_and_files_are_named(tmp_path):
     with pytest.raises(DataError, match=r"no items\.jsonl there"):
         stage(tmp_path / "empty", tmp_path)
     with pytest.raises(DataError, match=r"no adapter 'nope'; there are .*hotpotqa"):
-        load_adapter("nope")
+        load_benchmark_adapter("nope")
 
 
 JSON = st.recursive(

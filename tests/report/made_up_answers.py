@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.answers.rows import ANSWER_SCHEMA, METRICS, ROUND_SCHEMA
-from canopy.benchmarks.registry import load_adapter
+from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.pipelines.base import SystemSpec, all_systems
 from canopy.report.answered import Answered, read_answered
 
@@ -113,7 +113,7 @@ def write_answers(folder: Path, *, adapter: str = "hotpotqa", primary: Sequence[
 def make_answered(folder: Path, name: str = "made <up>", **given: Any) -> tuple[Answered, list[dict[str, Any]]]:
     """Written and read back, with the rows."""
     rows = write_answers(folder, **given)
-    declaration = load_adapter(given.get("adapter", "hotpotqa")).BENCHMARK
+    declaration = load_benchmark_adapter(given.get("adapter", "hotpotqa")).BENCHMARK
     answered = read_answered(folder, name, declaration=declaration)
     assert answered is not None
     return answered, rows

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canopy.benchmarks.registry import adapter_names, load_adapter
+from canopy.benchmarks.registry import adapter_names, load_benchmark_adapter
 from canopy.items import Question
 from canopy.scoring import (
     generic,
@@ -20,7 +20,7 @@ from canopy.scoring import (
 )
 from canopy.scoring.metric import Support, official_metric, score_answer
 
-METRICS = sorted({load_adapter(n).BENCHMARK.metric for n in adapter_names()})
+METRICS = sorted({load_benchmark_adapter(n).BENCHMARK.metric for n in adapter_names()})
 
 
 def ask(*answers: str, kind: str = "", words: str = "?", **details: str) -> Question:
@@ -196,7 +196,7 @@ def test_tat_qas_scale_alone(scale: str, prediction: str, right: float) -> None:
 
 @pytest.mark.parametrize("name", adapter_names())
 def test_a_question_without_a_published_answer_is_not_scored(name: str) -> None:
-    metric = official_metric(load_adapter(name).BENCHMARK.metric)
+    metric = official_metric(load_benchmark_adapter(name).BENCHMARK.metric)
     assert score_answer(metric, ask(), "B") == score_answer(metric, ask(" "), "B") == {}
     assert score_answer(metric, ask("B"), "")[metric.PRIMARY[0]] == 0.0  # a missing answer is
 

@@ -15,7 +15,7 @@ import av
 import pytest
 from PIL import Image
 
-from canopy.benchmarks.registry import load_adapter
+from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.errors import DataError
 from canopy.gold.split import components, split_questions
 from canopy.hierarchy.leaves import cut_item, gold_fragments, sentence_bounds
@@ -47,7 +47,7 @@ def themes() -> list[Theme]:
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Rendered:
     out = tmp_path_factory.mktemp("benchmark")
     sink = Sink("starter", out)
-    load_adapter("starter").read(STARTER, sink)
+    load_benchmark_adapter("starter").read(STARTER, sink)
     return Rendered(out, sink)
 
 
@@ -185,7 +185,7 @@ def test_native_folder_is_written_once_and_reads_like_the_adapter(
     folder = write_native(tmp_path / "mine", source)
     assert {p.name for p in folder.iterdir()} == {"items.jsonl", "questions.jsonl", "media"}
     sink = Sink("mine", tmp_path)
-    load_adapter("native").read(folder, sink)
+    load_benchmark_adapter("native").read(folder, sink)
     assert sink.counts["mapped"] == 3 and not sink.quarantine
     gold = sink.annotations[0]
     assert sink.items["mine/mini-text-a"].text[int(gold.spans[0][0]):int(gold.spans[0][1])] == "It has two."

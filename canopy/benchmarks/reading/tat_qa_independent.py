@@ -116,7 +116,7 @@ class _Pages:
         for q in (q for n in pages for q in self.pages[n].questions if given_id(q, "uid")):
             keys = _answer_keys(q.get("answer"), q.get("scale"))
             if any(keys & w for w in answers):
-                able.append((_kept(q.get("question"), words), given_id(q, "uid")))
+                able.append((_share_kept(q.get("question"), words), given_id(q, "uid")))
         able.sort(reverse=True)
         return able[0][1] if able and able[0][0] > 0 and (len(able) == 1 or able[0][0] > able[1][0]) else None
 
@@ -140,7 +140,7 @@ def _figures(cells: Iterable[str]) -> set[str]:
     return {str(n) for n in map(number_of, cells) if n is not None and len(n.as_tuple().digits) >= 3}
 
 
-def _kept(original: Any, words: str) -> float:
+def _share_kept(original: Any, words: str) -> float:
     """The share of a question's words that a new wording keeps."""
     own = set(_WORDS.findall(original.casefold())) if isinstance(original, str) else set()
     return len(own & set(_WORDS.findall(words.casefold()))) / len(own) if own else 0.0

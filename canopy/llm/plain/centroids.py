@@ -44,17 +44,17 @@ class Centroids:
 
     def __init__(self, likeness: Likeness, name: str) -> None:
         self._likeness, self._name = likeness, name
-        self._made: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
+        self._centroids: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
 
     def to_question(self, question: str) -> dict[str, float]:
         """How far the question lies from the middle towards each class."""
-        if self._made is None:
+        if self._centroids is None:
             means = {label: self._likeness.vectors(examples).mean(axis=0) for label,
                      examples in load_examples(self._name).items()}
             middle = np.mean(list(means.values()), axis=0)
-            self._made = middle, {label: (mean - middle) / np.linalg.norm(mean - middle) for label,
+            self._centroids = middle, {label: (mean - middle) / np.linalg.norm(mean - middle) for label,
                                   mean in means.items()}
-        middle, towards = self._made
+        middle, towards = self._centroids
         vector = self._likeness.vectors([question])[0] - middle
         return {label: float(direction @ vector) for label, direction in towards.items()}
 

@@ -12,7 +12,7 @@ from canopy.gold.thumbnails import make_thumbnail
 from canopy.hierarchy.leaves import Leaves, cut_item
 from canopy.items import Item
 from canopy.report.cases.forest import judged_nodes
-from canopy.report.cases.model import Evidence, Region
+from canopy.report.cases.model import KeptRegion, ReadRegion
 from canopy.report.cases.trees import CutText, ForestView, cut_text, view_fragments, view_icicle
 
 _SHORT = 220  # characters of a region
@@ -55,7 +55,7 @@ class ItemViews:
         item = self._items.get(item_id)
         return (" — ".join(t for t in (item.title, item.section) if t.strip()) or item_id) if item else item_id
 
-    def forest(self, item_id: str, kept: Sequence[Region], gold: frozenset[int]) -> ForestView:
+    def forest(self, item_id: str, kept: Sequence[KeptRegion], gold: frozenset[int]) -> ForestView:
         """What the rule did with an item, and its fragments."""
         item = self._items.get(item_id)
         if item is None:
@@ -77,20 +77,20 @@ class ItemViews:
             # Without gold there is little to look for in it.
             folded=f"{len(numbers)} {unit}s" if not gold and len(numbers) > _FEW else "")
 
-    def region(self, evidence: Evidence) -> RegionView:
+    def region(self, evidence: ReadRegion) -> RegionView:
         """A region that a reader saw."""
         item_id, text = evidence["item_id"], evidence["text"]
         words = cut_text(self._words(evidence) if text is None else text, _SHORT)
         return RegionView(self.title(item_id), self._place(evidence), evidence["tokens"], text is not None, words)
 
-    def _words(self, region: Region) -> str:
+    def _words(self, region: KeptRegion) -> str:
         item = self._items.get(region["item_id"])
         if item is None:
             return ""
         once, each = item_words(item, self._leaves(item))
         return " ".join(t for t in (once, *each[region["lo"]:region["hi"]]) if t.strip())
 
-    def _place(self, region: Region) -> str:
+    def _place(self, region: KeptRegion) -> str:
         item, lo, hi = self._items.get(region["item_id"]), region["lo"], region["hi"]
         if item is None:
             return f"fragments {lo + 1}–{hi}"

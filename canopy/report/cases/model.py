@@ -12,7 +12,7 @@ DRAWN = "drawn by the seed"
 FINDS, LOSES = "a follow-up finds what the first round lacked", "compression loses what was needed"
 
 
-class Region(TypedDict):
+class KeptRegion(TypedDict):
     """Fragments ``[lo, hi)`` of an item, with their score."""
 
     item_id: str
@@ -21,7 +21,7 @@ class Region(TypedDict):
     score: float
 
 
-class Evidence(Region):
+class ReadRegion(KeptRegion):
     """A region that a reader saw; ``text`` if the system wrote its words anew."""
 
     tokens: int
@@ -44,7 +44,7 @@ class Step(TypedDict):
     query: str
     retrieved: list[str]
     new: list[str]
-    kept: list[Region]
+    kept: list[KeptRegion]
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Answer:
     gold_recall: float | None
     tokens: int
     rounds: int
-    evidence: list[Evidence]
+    evidence: list[ReadRegion]
     notes: list[Note]
     steps: list[Step]
 

@@ -11,7 +11,7 @@ from canopy.gold.examples import TEMPLATES as ITEM_TEMPLATES
 from canopy.items import Item
 from canopy.pages import plural, render_page
 from canopy.report.cases.items import ItemViews, RegionView
-from canopy.report.cases.model import DRAWN, Answer, Case, Region, Step
+from canopy.report.cases.model import DRAWN, Answer, Case, KeptRegion, Step
 from canopy.report.cases.trees import ForestView
 from canopy.report.page import TEMPLATES
 from canopy.scoring.measure import label_of
@@ -110,7 +110,7 @@ class CasePage:
             [self._evidence(same) for same in _by_evidence(case.answers)])
 
     def _round(self, case: Case, step: Step) -> RoundView:
-        kept: dict[str, list[Region]] = {i: [] for i in step["new"]}
+        kept: dict[str, list[KeptRegion]] = {i: [] for i in step["new"]}
         for region in step["kept"]:
             kept.setdefault(region["item_id"], []).append(region)
         again = len(step["retrieved"]) - len(step["new"])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from canopy.items import Item
-from canopy.report.cases.model import FINDS, LOSES, Case, Region
+from canopy.report.cases.model import FINDS, LOSES, Case, KeptRegion
 from canopy.report.model import Block, Bullets, Column, Paragraph, Row, Section, Table, Tabular
 from canopy.report.quotations import quote
 from canopy.scoring.measure import label_of
@@ -77,7 +77,7 @@ def _about(case: Case) -> dict[str, str]:
     return {"read by": case.reader, "corpus": case.corpus}
 
 
-def _span(region: Region) -> str:
+def _span(region: KeptRegion) -> str:
     """Fragments counted from 1."""
     lo, hi = region["lo"], region["hi"]
     return f"{lo + 1}" if hi - lo == 1 else f"{lo + 1}–{hi}"

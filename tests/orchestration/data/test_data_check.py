@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from canopy.benchmarks.declaration import Benchmark
-from canopy.benchmarks.registry import adapter_names, load_adapter
+from canopy.benchmarks.registry import adapter_names, load_benchmark_adapter
 from canopy.errors import DataError
 from orchestration.cli.data import group
 from orchestration.data import check as data_check
@@ -23,7 +23,7 @@ FOLDERS = {"hotpotqa": "hotpotqa", "two_wiki": "two_wiki", "musique": "musique",
            "natural_questions": "natural_questions", "ott_qa": "ott-qa", "hybridqa": "hybridqa", "tat_qa": "tat-qa",
            "multimodalqa": "multimodalqa", "lvbench": "lvbench", "longvideobench": "longvideobench",
            "universalrag": "universalrag"}
-DECLARED = {n: load_adapter(n).BENCHMARK for n in adapter_names()}
+DECLARED = {n: load_benchmark_adapter(n).BENCHMARK for n in adapter_names()}
 OFFICIAL = {n: b for n, b in DECLARED.items() if b.files}
 
 
