@@ -87,6 +87,14 @@ def test_no_module_passes_names_of_another_through(path: str) -> None:
     assert through == []
 
 
+@pytest.mark.parametrize("path", FILES)
+def test_no_module_gives_an_imported_name_another_name(path: str) -> None:
+    """``Settings = ImportedSettings`` at the top of a module passes a name through as well."""
+    names = {i.alias for i in imports_of(path) if i.module in MODULES}
+    assigned = [n for n in ast.parse(FILES[path].read_text("utf-8")).body if isinstance(n, (ast.Assign, ast.AnnAssign))]
+    assert [ast.unparse(n) for n in assigned if isinstance(n.value, ast.Name) and n.value.id in names] == []
+
+
 def _defined(tree: ast.Module) -> set[str]:
     """Names that a module defines itself: functions, classes, assigned names; also below an ``if`` or ``try``."""
     names: set[str] = set()

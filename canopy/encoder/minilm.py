@@ -76,9 +76,9 @@ class MiniLMEncoder:
         Folder with a PEFT adapter; None is f0.
     """
 
-    name = NAME
-    dimension = DIMENSION
-    device = "cpu"
+    name: str = NAME
+    dimension: int = DIMENSION
+    device: str = "cpu"
 
     def __init__(self, mode: str = "one_pass", window: int = 256, overlap: int = 64, batch_tokens: int = 4096,
                  adapter: Path | None = None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from canopy.encoder.qwen3_vl_model import (
     last_token_vectors,
     load_backbone,
 )
-from canopy.encoder.qwen3_vl_settings import Qwen3VLSettings
 from canopy.errors import DataError, DeviceError
 
 if TYPE_CHECKING:
@@ -55,6 +54,23 @@ def choose_device(device: str, dtype: str) -> tuple[str, str]:
     return chosen, dtype if dtype != "auto" else "bf16" if chosen == "cuda" else "fp32"
 
 
+class Qwen3VLConfig(Protocol):
+    """What the encoder reads of its settings (`canopy.encoder.kinds.qwen3_vl.Settings`, which imports it)."""
+
+    model: str
+    revision: str
+    allow_download: bool
+    instruction: str
+    query_instruction: str
+    device: Literal["auto", "cpu", "cuda"]
+    dtype: Literal["auto", "bf16", "fp32"]
+    max_tokens: int
+    max_pixels: int
+    video_pixels: int
+    overlap: int
+    batch_tokens: int
+
+
 class Qwen3VLEncoder:
     """Queries by the frozen f0; nodes by f0 or, with a LoRA adapter, by f_theta (a `TrainableEncoder`).
 
@@ -65,7 +81,7 @@ class Qwen3VLEncoder:
 
     Parameters
     ----------
-    config : Qwen3VLSettings
+    config : Qwen3VLConfig
         The checkpoint, the device, the instructions and the sizes.
     adapter : Path or None
         Folder with a PEFT adapter; None is f0.
@@ -81,10 +97,10 @@ class Qwen3VLEncoder:
         If the device is not there.
     """
 
-    mode = "separate"
-    pooling = "last token"
+    mode: str = "separate"
+    pooling: str = "last token"
 
-    def __init__(self, config: Qwen3VLSettings, adapter: Path | None = None, media: Folders | None = None) -> None:
+    def __init__(self, config: Qwen3VLConfig, adapter: Path | None = None, media: Folders | None = None) -> None:
         self.config, self.batch_tokens = config, config.batch_tokens
         self.folder = find_checkpoint(config.model, config.revision, config.allow_download)
         settings = read_settings(self.folder, "qwen3_vl")
