@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,11 @@ def write_bytes(path: Path, data: bytes) -> None:
         f.flush()
         os.fsync(f.fileno())
     os.replace(beside, path)
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
+    """Write rows as JSON Lines at once; what is no UTF-8 is replaced by a question mark."""
+    write_bytes(path, "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode("utf-8", "replace"))
 
 
 def write_json(path: Path, value: Any) -> None:

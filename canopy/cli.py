@@ -65,6 +65,8 @@ def compress_files(question: str, files: Sequence[Path], *, model: Path | None =
 
 
 def _parser() -> argparse.ArgumentParser:
+    from canopy.config import REFINEMENT_RULES
+
     parser = argparse.ArgumentParser(prog="canopy", description=(
         "Keeps of documents the parts that answer a question. The pipeline (training, evaluation, serving) runs from a "
         "checkout."))
@@ -76,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("question", metavar="QUESTION")
     command.add_argument("files", metavar="FILE", nargs="+", type=Path)
     command.add_argument("--json", action="store_true", help="print the result as JSON")
-    command.add_argument("--rule", default="parent", choices=("parent", "lookahead"),
+    command.add_argument("--rule", default="parent", choices=REFINEMENT_RULES,
                          help="which regions are kept; parent is the paper's")
     command.add_argument("--margin", type=float, help="of the rule lookahead only")
     command.add_argument("--model", type=Path, metavar="PATH",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import AliasChoices, Field, PositiveInt, ValidationError
@@ -11,6 +11,9 @@ from pydantic import AliasChoices, Field, PositiveInt, ValidationError
 from canopy.errors import DataError
 from canopy.settings import AnyEncoder, Frozen, parse_encoder
 
+# Which regions are kept: see `canopy.refinement.refine`.
+RefinementRule = Literal["parent", "lookahead"]
+REFINEMENT_RULES: tuple[RefinementRule, ...] = get_args(RefinementRule)
 CorpusScope = Literal["unified", "own", "gold"]
 # What is searched, by scope, as tables call it.
 CORPUS_SCOPES: dict[CorpusScope, str] = {
@@ -150,7 +153,7 @@ class Options(Frozen):
     ``faithfulness``: check the answer against the evidence.
     """
 
-    rule: Literal["parent", "lookahead"] = "parent"
+    rule: RefinementRule = "parent"
     lookahead_margin: float = Field(default=0.01, ge=0)
     exclude_seen: bool = False
     min_gain: float | None = None

@@ -19,6 +19,11 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
+def in_one_line(text: str) -> str:
+    """Text in one line, with a space for each control and direction character and for each run of white space."""
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())
+
+
 def _finalize(value: Any) -> Any:
     """What an expression of a template puts into the page, before it is escaped."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from canopy.config import REFINEMENT_RULES
 from canopy.hierarchy.tree import Tree
 
 
@@ -43,7 +44,7 @@ def refine(tree: Tree, scores: np.ndarray, *, rule: str = "parent", margin: floa
         raise ValueError(f"{len(tree)} nodes but scores of shape {scores.shape}")
     if not np.isfinite(scores).all():
         raise ValueError("scores hold NaN or infinity: no order between parent and child exists")
-    if rule not in ("parent", "lookahead"):
+    if rule not in REFINEMENT_RULES:
         raise ValueError(f"no refinement rule {rule!r}; there are parent and lookahead")
     levels = _levels(tree)
     reach, threshold = scores, scores

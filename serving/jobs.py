@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from canopy.compression.evidence import ItemEvidence
+from canopy.config import RefinementRule
 from canopy.items import Item
 from serving.schemas import CompressResponse, Hit, ItemError, ModelInfo
 
@@ -23,7 +24,7 @@ class CompressJob:
     k: int = 5
     branching: int | None = None
     fragments: bool = False
-    rule: Literal["parent", "lookahead"] = "parent"
+    rule: RefinementRule = "parent"
     margin: float = 0.0
     kind: Literal["compress"] = "compress"
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from canopy.bundle.manifest import Manifest
 from canopy.compression.evidence import ItemEvidence
 from canopy.compression.rules import check_rule
+from canopy.config import RefinementRule
 from canopy.items import Modality
 
 MAX_ITEMS = 200
@@ -48,7 +47,7 @@ class CompressRequest(_Question):
     items: list[JsonValue] | None = Field(None, max_length=MAX_ITEMS)
     k: int | None = Field(None, ge=1, le=MAX_ITEMS)
     branching: int | None = Field(None, ge=2, le=64)
-    rule: Literal["parent", "lookahead"] = "parent"
+    rule: RefinementRule = "parent"
     margin: float | None = Field(None, ge=0, le=2, allow_inf_nan=False, description="of `lookahead` only; default 0.01")
     fragments: bool = False
 

@@ -18,7 +18,7 @@ from canopy.config import Answers, Config, Language
 from canopy.corpus.folds import Folds
 from canopy.corpus.reader import Corpus
 from canopy.digests import text_sha256
-from canopy.embeddings.store import BRANCHING, NodeStore
+from canopy.embeddings.store import BRANCHING, PER_MODALITY, NodeStore
 from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
@@ -29,8 +29,6 @@ from canopy.llm.roles import Roles
 from canopy.paths import Paths
 from canopy.pipelines.availability import Situation, find_models, folder_mark
 from canopy.pipelines.tools import Library, Scorer, Searcher, Tools
-
-PER_MODALITY = "f_theta_per_modality"
 
 
 @dataclass(slots=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-from canopy.config import Options
+from canopy.config import REFINEMENT_RULES, Options
 from canopy.errors import DataError
-
-RULES = ("parent", "lookahead")
 
 
 def check_rule(rule: str, margin: float | None) -> float:
@@ -18,8 +16,8 @@ def check_rule(rule: str, margin: float | None) -> float:
     DataError
         If there is no such rule, or the margin does not fit it.
     """
-    if rule not in RULES:
-        raise DataError(f"rule: there is no rule {rule!r}; there are {' and '.join(RULES)}")
+    if rule not in REFINEMENT_RULES:
+        raise DataError(f"rule: there is no rule {rule!r}; there are {' and '.join(REFINEMENT_RULES)}")
     if rule == "parent":
         if margin:
             raise DataError("margin: it belongs to the rule `lookahead`; the rule `parent` has none")

@@ -18,6 +18,7 @@ from canopy.errors import DataError, EncoderMismatch
 from canopy.hierarchy.tree import Tree, build_tree
 
 FORMAT = 1
+PER_MODALITY = "f_theta_per_modality"
 BRANCHING = "f_theta_branching_"  # and B: f_theta's nodes of hierarchies of another B
 ROWS_SCHEMA = pa.schema([("item_id", pa.string()), ("shard", pa.int32()), ("row", pa.int64()),
                          ("fragments", pa.int32()), ("nodes", pa.int32())])

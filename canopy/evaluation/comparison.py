@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from canopy.scoring.bootstrap import Interval, paired_ratio_bootstrap, ratio_intervals
-
-Ratio = tuple[np.ndarray, np.ndarray]  # numerator and denominator, one value a question
+from canopy.scoring.bootstrap import Interval, Ratio, paired_ratio_bootstrap, ratio_intervals
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from canopy.evaluation.rows import Level, QuestionRecall
+from canopy.scoring.metric import ARTICLE_WORDS
 from canopy.selection.layout import Layout
 
 DEPTH_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -79,12 +80,9 @@ def kept_tokens(layout: Layout, kept: np.ndarray, once: np.ndarray, each: np.nda
     return total[end] - total[start] + np.where(count[end] > count[start], once, 0)
 
 
-_ARTICLES = frozenset(("a", "an", "the"))
-
-
 def answer_words(text: str) -> list[str]:
     """Words as answers are matched: case folded, compatibility forms joined, no punctuation or English articles."""
-    return [w for w in re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()) if w not in _ARTICLES]
+    return [w for w in re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()) if w not in ARTICLE_WORDS]
 
 
 def find_answers(answers: Iterable[Sequence[str]], once: str, each: Sequence[str],

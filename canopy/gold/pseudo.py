@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from canopy.items import Annotation, Item, Question, Unit
+from canopy.scoring.metric import ARTICLE_WORDS
 
 LIMIT = 10
 # Of the items that hold the answer, those stay whose words overlap the question's at least so much as the best one's
@@ -20,7 +21,6 @@ LIMIT = 10
 OVERLAP = 0.7
 # Answers that occur everywhere and say nothing about where.
 _NOWHERE = frozenset({"yes", "no", "true", "false", "none", "unknown", "n a", "and", "the", "both", "neither"})
-_ARTICLES = frozenset({"a", "an", "the"})
 _WORD = re.compile(r"\w+")
 _GROUPING = frozenset({"", ",", " ", "'", "’", "\u00a0", "\u202f"})
 Trie = dict[str | None, object]
@@ -164,7 +164,7 @@ def _answer(written: str) -> _Answer | None:
     """An answer to look for; None if it says too little."""
     text = written.strip()
     matches = list(_WORD.finditer(text))
-    if len(matches) > 1 and _plain(matches[0].group()) in _ARTICLES:
+    if len(matches) > 1 and _plain(matches[0].group()) in ARTICLE_WORDS:
         matches = matches[1:]
     words = tuple(_plain(m.group()) for m in matches)
     if sum(map(len, words)) < 3 or " ".join(words) in _NOWHERE:

@@ -5,13 +5,12 @@ Every file is imported, skipped or quarantined, and counted so.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Container
 from pathlib import Path, PurePosixPath
 
-from canopy.atomic import replace_directory, write_bytes, write_json
+from canopy.atomic import replace_directory, write_bytes, write_json, write_lines
 from canopy.digests import file_sha256
 from canopy.errors import DataError
 from canopy.importing.manifest import MANIFEST, Earlier
@@ -93,7 +92,7 @@ class _Import:
         self._check_share(share, quarantine)
         questions_sha256 = self._write_questions(questions, writer.ids)
         self._add_notes(writer)
-        _write_lines(self.out / "quarantine.jsonl", result.quarantine)
+        write_lines(self.out / "quarantine.jsonl", result.quarantine)
         # The next import into the same target reads this.
         write_json(self.out / MANIFEST, {
             "made_by": writer.made_by, "items_sha256": file_sha256(self.out / "items.jsonl"), "files": writer.entries,
@@ -142,7 +141,7 @@ class _Import:
     def _check_share(self, share: float, quarantine: Path) -> None:
         bad, tried = self.result.quarantined, self.result.imported + self.result.quarantined
         if bad > share * tried and (not share or bad >= MANY_BAD or 2 * bad > tried):
-            _write_lines(quarantine, self.result.quarantine)
+            write_lines(quarantine, self.result.quarantine)
             first = self.result.quarantine[0]
             raise DataError(
                 f"{self.source}: {bad} of {tried} files cannot be used, more than --max-quarantined-share {share:g} "
@@ -182,7 +181,3 @@ class _Import:
         outside = sum(not writer.resolve(name, r) for name, entry in entries.items() for r in entry["captions"])
         if outside:
             notes.append(f"{outside} pictures that documents show are not in the folder (nothing is fetched)")
-
-
-def _write_lines(path: Path, rows: list[dict[str, str]]) -> None:
-    write_bytes(path, "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode("utf-8", "replace"))

@@ -16,13 +16,10 @@ from canopy.llm.roles import Chat, RegionView, Reply, Trace
 from canopy.llm.showing import show_evidence
 from canopy.llm.structured import give_up, without_thoughts
 from canopy.llm.wire import Refused
-from canopy.scoring.options import listed_options, parse_option
+from canopy.scoring.options import listed_options, may_list, parse_option
 
 Form = Literal["short", "option", "list"]
 LONGEST: dict[Form, int] = {"short": 128, "option": 64, "list": 256}
-# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there
-# decides, never what it says, since MultiModalQA's and TAT-QA's say whether this very answer has several parts.
-_MAY_LIST = frozenset({"modalities", "answer_type", "list"})
 _LEAD = re.compile(r"^(?:\W*)(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is\b\s*:?|\s*[:=])\s*", re.I)
 
 
@@ -30,7 +27,7 @@ def form_of(question: Question) -> Form:
     """What an answer to this question looks like."""
     if listed_options(question):
         return "option"
-    return "list" if any(k in _MAY_LIST for k, _ in question.details) else "short"
+    return "list" if may_list(question) else "short"
 
 
 class LanguageReader:

@@ -17,7 +17,8 @@ from canopy.report.values import judged, show, show_interval, verdict_of
 from canopy.scoring.bootstrap import Interval
 from canopy.scoring.measure import EVALUATION, label_of, measures_of
 
-_TILES = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
+# The measures of the evaluation that the tiles show.
+HEADLINE = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def _lead(results: Sequence[Results], comparisons: Mapping[str, Mapping[str, Com
 def _tiles(r: Results, comparisons: Mapping[str, Comparison]) -> Tiles:
     measures = measures_of(EVALUATION)
     tiles = []
-    for key in (k for k in _TILES if k in comparisons):
+    for key in (k for k in HEADLINE if k in comparisons):
         c, d = comparisons[key], comparisons[key].difference
         good = d.estimate > 0 if measures[key].higher_is_better else d.estimate < 0
         tiles.append(Tile(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+Ratio = tuple[np.ndarray, np.ndarray]  # numerator and denominator of a measure, one value a question
 _CHUNK = 4_000_000
 
 

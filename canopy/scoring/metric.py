@@ -13,6 +13,8 @@ from typing import Any
 
 from canopy.items import Question
 
+ARTICLE_WORDS = frozenset({"a", "an", "the"})  # of English
+
 
 @dataclass(frozen=True, slots=True)
 class Support:

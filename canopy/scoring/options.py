@@ -19,6 +19,8 @@ RULES = ("Accuracy of the option's letter, in capitals. A letter is taken where 
          "it finds no letter; neither is done here.)")
 # The letters that options have: LVBench publishes four a question, LongVideoBench up to five, UniversalRAG's MMLU four.
 LETTERS = "ABCDE"
+# Details of questions whose answers may have several parts (`may_list`).
+_LIST_DETAILS = frozenset({"modalities", "answer_type", "list"})
 # Ways to state a letter, the plainest first. _LOOSE ones are looked for in what is left without denied letters,
 # options' own words and several letters in a row.
 _STATED = (
@@ -45,6 +47,15 @@ def listed_options(question: Question) -> dict[str, str]:
 def options_of(question: Question) -> dict[str, str]:
     """The question's options by letter: those that its details list, otherwise those in its text ('\\n(A) ..')."""
     return listed_options(question) or dict(re.findall(r"(?:^|\n)\s*\(([A-E])\)\s*(.+)", question.question))
+
+
+def may_list(question: Question) -> bool:
+    """Whether the answers of the question's benchmark may have several parts.
+
+    Such benchmarks publish one of ``_LIST_DETAILS`` for all their questions. Its presence decides, never its value:
+    MultiModalQA's and TAT-QA's value says whether this very answer has several parts.
+    """
+    return any(k in _LIST_DETAILS for k, _ in question.details)
 
 
 def parse_option(reply: str, options: dict[str, str]) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
-from canopy.atomic import replace_directory, write_bytes, write_json
+from canopy.atomic import replace_directory, write_json, write_lines
 from canopy.benchmarks.declaration import write_declaration
 from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.config import Config
@@ -54,8 +53,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             sink.notes += describe(located, pseudo)
         write_declaration(out, adapter.BENCHMARK)
         write_json(out / "select.json", settings.select.model_dump(mode="json"))  # gold_spans applies it
-        _write_lines(out / "quarantine.jsonl", sink.quarantine)
-        _write_lines(out / "waiting.jsonl", sink.waiting)
+        write_lines(out / "quarantine.jsonl", sink.quarantine)
+        write_lines(out / "waiting.jsonl", sink.waiting)
         _refuse_too_many(sink, raw, config, paths.work("benchmark") / f"{benchmark}-quarantine.jsonl")
         tables = {"items": write_items(out / "items.parquet", sink.items.values()),
                   "questions": write_questions(out / "questions.parquet", sink.questions.values()),
@@ -99,7 +98,7 @@ def _refuse_too_many(sink: Sink, raw: Path, config: Config, kept: Path) -> None:
         over = [(f" of {f}", n, sink.read_from[f]) for f, n in bad.items()
                 if sink.read_from[f] > 20 and too_many(n, sink.read_from[f])]
     for where, wrong, of in over[:1]:
-        _write_lines(kept, sink.quarantine)
+        write_lines(kept, sink.quarantine)
         first = next(q for q in sink.quarantine if where in ("", f" of {q['file']}"))
         raise DataError(f"{raw}: {wrong} of {of} records{where} cannot be used, more than ingest.max_quarantined_share "
                         f"{limit:g} allows; the first: {first['file']}, {first['record']}: {first['reason']}; "
@@ -125,7 +124,3 @@ def _silent(sink: Sink) -> list[Item]:
     """Images and videos without a single word."""
     media = [i for i in sink.items.values() if i.modality in ("image", "video")]
     return [i for i in media if not (i.title + i.caption + i.words).strip() and not i.cues and not i.screen]
-
-
-def _write_lines(path: Path, rows: list[dict[str, str]]) -> None:
-    write_bytes(path, "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode("utf-8", "replace"))

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from canopy.config import Config
 from canopy.corpus.reader import Corpus
 from canopy.embeddings.build import build_store, node_request
-from canopy.embeddings.store import BRANCHING
+from canopy.embeddings.store import BRANCHING, PER_MODALITY
 from canopy.encoder.base import NodeEncoder
 from canopy.encoder.by_modality import ModalityEncoder
 from canopy.encoder.loading import load_encoder
@@ -26,8 +26,6 @@ STAGE = Stage("node_embeddings", per_benchmark=False, group="retrieval", kinds=(
     "gold_spans": ("gold", "splits", "duplicates"),
     "node_embeddings": ("gold", "corpus", "folded"),
 })
-
-PER_MODALITY = "f_theta_per_modality"
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from canopy.report.results import Results
 
 CASES = 5  # questions of each benchmark that are drawn to be shown, beside the case studies
-HEADLINE = ("decision_accuracy", "gold_recall", "pruned", "kept_share", "answer_in_evidence")
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, benchmark: str
@@ -91,6 +90,8 @@ def _read_results(config: Config, paths: Paths, name: str) -> Results:
 
 def headline(metrics: Metrics) -> dict[str, float]:
     """f_theta's headline measures of each benchmark, and their differences to f0, as flat metrics."""
+    from canopy.report.summary import HEADLINE
+
     flat: dict[str, float] = {}
     for benchmark in metrics:
         for key in HEADLINE:

@@ -11,13 +11,12 @@ import numpy as np
 from canopy.config import Config
 from canopy.errors import DataError
 from canopy.evaluation.systems import TUNED, frozen
-from canopy.scoring.bootstrap import Interval, paired_ratio_bootstrap
+from canopy.scoring.bootstrap import Interval, Ratio, paired_ratio_bootstrap
 from canopy.scoring.measure import EVALUATION, Measure, measures_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Ratio = tuple[np.ndarray, np.ndarray]  # numerator and denominator of a measure, one value a question
 
 
 @dataclass(frozen=True, slots=True)

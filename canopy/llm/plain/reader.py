@@ -17,16 +17,13 @@ from canopy.llm.plain.candidates import LONGEST, Candidate, amounts, find_candid
 from canopy.llm.plain.sentences import Likeness, Sentence, cut_evidence
 from canopy.llm.plain.words import bare_title, content, names, quoted, stem, words
 from canopy.llm.roles import RegionView, Reply, Trace
-from canopy.scoring.options import options_of
+from canopy.scoring.options import may_list, options_of
 
 # What a candidate's score is made of (`featured`). Fitted as a conditional logit on the 150 training questions of a
 # HotpotQA slice (their gold among five retrieved paragraphs), but for what that has no say in: the weights of a cell's
 # column and of repeating the question, from halves of NQ's, OTT-QA's and TAT-QA's.
 WEIGHTS = {"likeness": 0.5, "overlap": 1.3, "fit": 3.0, "near": 1.0, "column": 1.0, "votes": 0.6, "linked": 0.5,
            "title": 0.2, "asked": -2.0, "rest": 3.4, "hop": 1.5}
-# Benchmarks whose answers may have several parts publish one of these for all their questions: that it is there
-# decides, never what it says.
-_MAY_LIST = frozenset({"modalities", "answer_type", "list"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class ExtractiveReader:
             trace.note("plain reader: no candidate")
             return Reply("")
         best = ranked[0]
-        several = asks_for_several(text) and any(k in _MAY_LIST for k, _ in question.details)
+        several = asks_for_several(text) and may_list(question)
         return Reply("; ".join(_companions(ranked)) if several else best.candidate.text, best.sentence.text)
 
     def _choose_option(self, question: Question, options: dict[str, str], sentences: Sequence[Sentence],

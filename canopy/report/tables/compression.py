@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from canopy.answers.compression import CompressionFile
 from canopy.answers.curves import CurvePoint, EqualTokens
 from canopy.config import CORPUS_SCOPES, CorpusScope
+from canopy.evaluation.systems import TUNED
 from canopy.report.answered import Answered
 from canopy.report.drawing import ANY_LEVEL, F0, F_THETA, FLAT, INK, SERIES, figure_of, file_name, percent_axis, svg_of
 from canopy.report.model import Column, Figure, Row, Section, Table, section
@@ -23,14 +24,13 @@ if TYPE_CHECKING:
 NOBODY = "nobody: no answer is read"
 _Measured = Literal["gold_recall", "answer_in_evidence"]
 MEASURES: dict[_Measured, str] = {"gold_recall": "gold recall", "answer_in_evidence": "answer in evidence"}
-_TUNED = "f_theta"
 # A line a compressor and scorer; those of f0 are left to the table.
 _LINES: dict[tuple[str, str], tuple[str, str]] = {
-    ("canopy", _TUNED): (F_THETA, "D"), ("canopy-lookahead", _TUNED): ("#35a7c4", "D"),
-    ("flat-leaf", _TUNED): (FLAT, "o"),
-    ("any-level", _TUNED): (ANY_LEVEL, "o"), ("near-best", _TUNED): (SERIES[2], "s"),
-    ("flat-share", _TUNED): (SERIES[4], "v"),
-    ("flat-all", _TUNED): (SERIES[5], "^"), ("flat-leaf", "words"): (F0, "x"), ("whole", ""): (INK, "s"),
+    ("canopy", TUNED): (F_THETA, "D"), ("canopy-lookahead", TUNED): ("#35a7c4", "D"),
+    ("flat-leaf", TUNED): (FLAT, "o"),
+    ("any-level", TUNED): (ANY_LEVEL, "o"), ("near-best", TUNED): (SERIES[2], "s"),
+    ("flat-share", TUNED): (SERIES[4], "v"),
+    ("flat-all", TUNED): (SERIES[5], "^"), ("flat-leaf", "words"): (F0, "x"), ("whole", ""): (INK, "s"),
 }
 TEXT = ("Every compressor gets the same items, those retrieved for the question alone or the annotated ones, and keeps "
         "regions of them; no "
@@ -71,7 +71,7 @@ def _rows(benchmark: str, compression: CompressionFile, corpus_scope: CorpusScop
             measure = point["measure"]
             rows[key][f"ours_{measure}"] = point["ours"]
             rows[key] |= judged(f"difference_{measure}", Interval(point["difference"], point["low"], point["high"]))
-    order = [_TUNED, "words"]
+    order = [TUNED, "words"]
     keys = sorted(rows, key=lambda k: (k[0], order.index(k[1]) if k[1] in order else len(order)))
     return [rows[k] for k in keys]
 

@@ -7,14 +7,13 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import pandas as pd
 
-from canopy.evaluation.comparison import Ratio
 from canopy.evaluation.systems import TUNED
 from canopy.report.model import Column, Row, Section, Table, section
 from canopy.report.paper import find_published
 from canopy.report.quotations import quote
 from canopy.report.results import ABOUT, Results, Settings
 from canopy.report.values import judged
-from canopy.scoring.bootstrap import Paired
+from canopy.scoring.bootstrap import Paired, Ratio
 
 PLACES = ("Table 11",)
 TEXT = "Of the fragments of each gold item that are gold, the share that is kept; by modality."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from canopy.items import Item
+from canopy.pages import in_one_line
 from canopy.report.cases.model import FINDS, LOSES, Case, KeptRegion
 from canopy.report.model import Block, Bullets, Column, Paragraph, Row, Section, Table, Tabular
 from canopy.report.quotations import quote
@@ -13,7 +13,6 @@ from canopy.scoring.measure import label_of
 
 PAGE = "cases.html"
 STUDIES = ((FINDS, "Table 13"), (LOSES, "Table 14"))
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST = 240  # characters of a text in a table
 
 
@@ -90,5 +89,5 @@ def _name(item_id: str, items: Mapping[str, Item]) -> str:
 
 def _clean(text: str) -> str:
     """Text in one line, without control and direction characters; a long one is cut."""
-    text = " ".join(_UNPRINTABLE.sub(" ", text).split())
+    text = in_one_line(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} […]"
