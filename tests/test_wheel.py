@@ -77,7 +77,8 @@ def test_the_wheel_holds_the_library_and_its_data_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {n.split("/")[0] for n in names if ".dist-info/" not in n} == {"canopy"}
     files = {n.removeprefix("canopy/") for n in names}
-    assert {"py.typed", "cli.py", "compression/compressor.py", "gold/templates/examples.html", "starter/CREDITS.md"} <= files
+    assert {"py.typed", "cli.py", "compression/compressor.py", "gold/templates/examples.html",
+            "starter/CREDITS.md"} <= files
     for folder in ("report/templates", "gold/templates", "llm/prompts", "llm/plain/examples", "starter/source"):
         assert tracked(f"canopy/{folder}") <= set(names) and tracked(f"canopy/{folder}"), folder
     assert sorted(tracked("canopy") - set(names)) == []

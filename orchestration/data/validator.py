@@ -23,17 +23,9 @@ class ExpectationsValidator:
         self._stage, self._workspace, self._benchmark = stage, workspace, benchmark
 
     def check(self, suite: str, tables: Mapping[str, pa.Table], source: str = "") -> list[CheckOutcome]:
-        """Outcomes of every rule of a suite that the tables suffice for; a rule holds if both say so.
+        """See `canopy.validation.protocol.Validator.check`; a rule holds if both say so.
 
-        Parameters
-        ----------
-        source : str
-            The output that the tables were read from; empty for what the stage is about to write.
-
-        Raises
-        ------
-        ValidationFailed
-            If a blocking rule fails; the message names the rule, the first failing rows and the page with the others.
+        The message of a failure names the rule, the first failing rows and the page with the others.
         """
         rules = rules_for(suite, tables, source)
         checked = tabulate(rules, tables)
