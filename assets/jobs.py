@@ -17,6 +17,7 @@ class _Log(io.StringIO):
         self._context = context
 
     def write(self, text: str) -> int:
+        """Log each line that is not blank; returns the number of characters, as files do."""
         for line in text.splitlines():
             if line.strip():
                 self._context.log.info(line.rstrip())

@@ -34,7 +34,10 @@ MODULES = {module_of(path): path for path in FILES}
 
 @cache
 def imports_of(path: str) -> tuple[Import, ...]:
-    """Every import of a file, lazy ones too; a name that is itself a module of ours counts as that module."""
+    """Every import of a file, lazy ones too; a name that is itself a module of ours counts as that module.
+
+    So does a module of ours that is loaded by its name: ``import_module("canopy.encoder.kinds")``.
+    """
     return tuple(_imports(ast.parse(FILES[path].read_text("utf-8"))))
 
 
@@ -51,6 +54,15 @@ def _imports(tree: ast.Module) -> Iterator[Import]:
                 inner = f"{node.module}.{a.name}"
                 module, name = (inner, "") if inner in MODULES else (node.module, a.name)
                 yield Import(module, name, a.asname or a.name, *place)
+        elif isinstance(node, ast.Call) and (module := _loaded(node)) in MODULES:
+            yield Import(module, "", "", *place)
+
+
+def _loaded(call: ast.Call) -> str:
+    """The module that ``import_module("...")`` loads; empty for any other call, and for names that are composed."""
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    first = call.args[0] if call.args else None
+    return str(first.value) if function == "import_module" and isinstance(first, ast.Constant) else ""
 
 
 def edges(*, typing_too: bool) -> dict[str, set[str]]:

@@ -28,6 +28,12 @@ FLOORS = (
     {""},  # the front door, canopy/__init__.py
     {"cli", "integrations"},
 )
+# Loaded by name from a floor below, inside a function. Nothing else may be, and no entry may stay without its use.
+UPWARD = {
+    # params.yaml is read on the lowest floor, and the settings of an encoder are declared by its kind, in one file
+    # with the code that loads it, so that adding an encoder is adding a file.
+    ("canopy.settings", "canopy.encoder.kinds"),
+}
 FLOOR = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
 # The rooms above the library, and which rooms each stands on.
 STANDS_ON = {
@@ -60,7 +66,8 @@ def test_every_room_of_the_library_has_a_floor() -> None:
 def test_imports_of_the_library_go_down(path: str) -> None:
     own = FLOOR[room_of(module_of(path))]
     modules = {i.module for i in imports_of(path) if i.module.split(".")[0] == "canopy"}
-    assert sorted(m for m in modules if FLOOR[room_of(m)] > own) == []
+    upward = {(module_of(path), m) for m in modules if FLOOR[room_of(m)] > own}
+    assert upward == {pair for pair in UPWARD if pair[0] == module_of(path)}
 
 
 @pytest.mark.parametrize("path", FILES)

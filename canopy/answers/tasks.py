@@ -81,6 +81,7 @@ class _Pool(Generic[T]):
         self._threads = [threading.Thread(target=self._work, daemon=True, name=f"answers-{n}") for n in range(workers)]
 
     def run(self) -> None:
+        """Do all tasks, and raise the first error of any; after an error or an interrupt no task is begun."""
         for thread in self._threads:
             thread.start()
         try:

@@ -23,7 +23,6 @@ OVERLAP = 0.7
 _NOWHERE = frozenset({"yes", "no", "true", "false", "none", "unknown", "n a", "and", "the", "both", "neither"})
 _WORD = re.compile(r"\w+")
 _GROUPING = frozenset({"", ",", " ", "'", "’", "\u00a0", "\u202f"})
-Trie = dict[str | None, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,14 @@ class _Answer:
     start: int
     end: int
     gaps: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Node:
+    """Answers by their words, one after the other: where each next word leads, and the answers that end here."""
+
+    after: dict[str, _Node] = field(default_factory=dict)
+    answers: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -173,18 +180,17 @@ def _answer(written: str) -> _Answer | None:
     return _Answer(text, words, matches[0].start(), matches[-1].end(), gaps)
 
 
-def _trie(answers: Mapping[str, _Answer]) -> Trie:
-    """Answers by their words, one after the other; ``None`` leads to the answers that end there."""
-    root: Trie = {}
+def _trie(answers: Mapping[str, _Answer]) -> _Node:
+    root = _Node()
     for key, answer in answers.items():
         node = root
         for word in answer.words:
-            node = node.setdefault(word, {})  # type: ignore[assignment]
-        node.setdefault(None, []).append(key)  # type: ignore[attr-defined]
+            node = node.after.setdefault(word, _Node())
+        node.answers.append(key)
     return root
 
 
-def _search(item: Item, trie: Trie, answers: Mapping[str, _Answer]) -> Iterator[tuple[str, bool, Unit, float, float]]:
+def _search(item: Item, trie: _Node, answers: Mapping[str, _Answer]) -> Iterator[tuple[str, bool, Unit, float, float]]:
     """Every occurrence in an item: answer, whether as written, and its span in the item's unit."""
     if item.modality == "text":
         for key, exact, a, b in _occurrences(item.text, trie, answers):
@@ -210,12 +216,12 @@ def _search(item: Item, trie: Trie, answers: Mapping[str, _Answer]) -> Iterator[
                 yield key, exact, "item", 0.0, 0.0
 
 
-def _occurrences(text: str, trie: Trie, answers: Mapping[str, _Answer]) -> Iterator[tuple[str, bool, int, int]]:
+def _occurrences(text: str, trie: _Node, answers: Mapping[str, _Answer]) -> Iterator[tuple[str, bool, int, int]]:
     words = [(_plain(m.group()), m.start(), m.end()) for m in _WORD.finditer(text)]
     for i, (word, start, _) in enumerate(words):
-        node, at = trie.get(word), i
+        node, at = trie.after.get(word), i
         while node is not None:
-            for key in node.get(None, ()):  # type: ignore[attr-defined]
+            for key in node.answers:
                 answer, end = answers[key], words[at][2]
                 a, b = start - answer.start, end + len(answer.written) - answer.end
                 if a >= 0 and text[a:b] == answer.written and not _inside_number(text, start, end):
@@ -223,7 +229,7 @@ def _occurrences(text: str, trie: Trie, answers: Mapping[str, _Answer]) -> Itera
                 elif _same_gaps(text, words[i:at + 1], answer) and not _inside_number(text, start, end):
                     yield key, False, start, end
             at += 1
-            node = node.get(words[at][0]) if at < len(words) else None  # type: ignore[attr-defined]
+            node = node.after.get(words[at][0]) if at < len(words) else None
 
 
 def _same_gaps(text: str, words: Sequence[tuple[str, int, int]], answer: _Answer) -> bool:

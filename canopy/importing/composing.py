@@ -63,6 +63,7 @@ class _Composer:
         self.count = 0
 
     def take(self, block: Block) -> Iterator[DocumentRecord | Picture]:
+        """Add the next block; gives the records that it completes, and a picture as it is."""
         if isinstance(block, Heading):
             text = one_line(block.text)
             if text:
@@ -85,6 +86,7 @@ class _Composer:
             yield from self._table(block)
 
     def finish(self) -> Iterator[DocumentRecord]:
+        """The records still open after the last block; a document without any is its title."""
         yield from self._flush()
         yield from self._close(0)
         if not self.count and self.document.title:

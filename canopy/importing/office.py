@@ -73,6 +73,7 @@ class _Reader:
         self.other = self.struck_out = 0
 
     def blocks(self) -> Iterator[Block]:
+        """The body's blocks in order, then the notes'; what was left out goes to the document's notes."""
         yield from self._content(self.word.element.body)
         for kind in ("footnote", "endnote"):
             notes = [Paragraph(t) for t in self._notes(kind) if t.strip()]

@@ -65,6 +65,7 @@ class _Rows:
         self._cells = 0
 
     def peek(self, count: int) -> list[list[str]]:
+        """The rows that come next, at most ``count``, without going on."""
         self._ahead += islice(self._rows, max(0, count - len(self._ahead)))
         return self._ahead[:count]
 
@@ -73,6 +74,7 @@ class _Rows:
         return list(takewhile(any, self.peek(LOOK_AHEAD)))
 
     def next(self) -> list[str]:
+        """Go on by one row; StopIteration after the last, Unusable if the sheet has too many cells."""
         row = self._ahead.pop(0) if self._ahead else next(self._rows)
         self._cells += len(_trim(row))
         if self._cells > MAX_CELLS:
@@ -88,6 +90,7 @@ class _Rows:
         return False
 
     def until_next_table(self, width: int) -> Iterator[tuple[str, ...]]:
+        """Go on to the next table; gives this one's rows, filled up to ``width`` cells, without the empty ones."""
         gap = False
         while self.peek(1):
             row = self._ahead[0]

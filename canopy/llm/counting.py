@@ -35,7 +35,7 @@ class Counter(Protocol):
 class LocalTokens:
     """A ``tokenizer.json`` in a folder (of the model that is served)."""
 
-    says = ""
+    says: str = ""
 
     def __init__(self, folder: Path) -> None:
         """Raises DataError if there is none, or it cannot be read."""
@@ -61,7 +61,7 @@ class LocalTokens:
 class ServerTokens:
     """The server's ``/tokenize``, vLLM's or llama.cpp's; each text is asked about once, in later runs too."""
 
-    says = ""
+    says: str = ""
 
     def __init__(self, client: ChatClient, kind: str) -> None:
         self._client, self._kind = client, kind
@@ -101,7 +101,7 @@ class EstimatedTokens:
     as Qwen's, need fewer.
     """
 
-    says = "tokens estimated"
+    says: str = "tokens estimated"
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Estimated tokens of each text."""

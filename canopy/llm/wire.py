@@ -1,6 +1,10 @@
 """One server on the wire.
 
 Bounded concurrency, retries with back-off, limits on time and size, and a key that no message shows.
+
+The retries are our own and not urllib3's ``Retry``. A try has a deadline up to the last byte of its reply and a bound
+on the reply's size, a reply that cannot be read is tried again, ``Retry-After`` has an upper limit, and a call that
+waits keeps its place among ``concurrency``.
 """
 
 from __future__ import annotations

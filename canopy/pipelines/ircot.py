@@ -39,7 +39,8 @@ class IrCot:
     drop question words from queries for BM25's sake; a dense index is given the sentence as it is.
     """
 
-    k, rounds = STEP_ITEMS, MAX_STEPS
+    k: int = STEP_ITEMS
+    rounds: int = MAX_STEPS
 
     def answer(self, question: Question, tools: Tools, trace: Trace) -> Result:
         """Answer one question: one call a sentence, then the reader's."""

@@ -88,7 +88,7 @@ def _compressor() -> type[PromptCompressor]:
     """
     from llmlingua import PromptCompressor
 
-    class Compressor(PromptCompressor):  # type: ignore[misc, unused-ignore]
+    class Compressor(PromptCompressor):  # type: ignore[misc, unused-ignore]  # the package has no types
         """Loads from a folder alone.
 
         The package's own start fetches a vocabulary from OpenAI to fill in statistics, and runs code out of model

@@ -54,6 +54,7 @@ class _Reader:
         self.text, self.at, self.ended, self.bytes = "", 0, False, 0
 
     def entries(self) -> Iterator[tuple[str, Any]]:
+        """Keys and values in file order; DataError at the first place that is not one JSON object's."""
         self._expect("{", "one JSON object is expected, {key: value, ...}")
         if self._peek() != "}":
             while True:

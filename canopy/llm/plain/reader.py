@@ -50,8 +50,8 @@ class ExtractiveReader:
     Without evidence the answer is empty but for options.
     """
 
-    name = "extractive"
-    sees_media = False
+    name: str = "extractive"
+    sees_media: bool = False
 
     def __init__(self, likeness: Likeness, count: Callable[[Sequence[str]], np.ndarray]) -> None:
         self._likeness, self._count = likeness, count
