@@ -53,6 +53,8 @@ def open_model(path: Path | str | None, media: Folders | None = None) -> Model:
     if path is None:
         encoder: NodeEncoder = load_encoder(parse_encoder({}), media=media)
         return Model(encoder, Hierarchy(), encoder.name)
+    if not isinstance(path, (str, Path)):
+        raise DataError(f"path: the folder of a model is expected, not {type(path).__name__}")
     folder = Path(path).expanduser()
     if (folder / MANIFEST).is_file():
         manifest = Manifest.read(folder)

@@ -24,6 +24,6 @@ def check_rule(rule: str, margin: float | None) -> float:
         return 0.0
     if margin is None:
         return Options().lookahead_margin
-    if not math.isfinite(margin) or margin < 0:
+    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < math.inf:
         raise DataError(f"margin: a number of at least 0 is expected, not {margin!r}")
     return float(margin)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 from canopy.errors import DataError
-from canopy.ingest.fields import text_of
+from canopy.ingest.fields import seconds_of, text_of, video_seconds_of
 from canopy.ingest.native import parse_item
 from canopy.ingest.sink import Unusable, Waiting
-from canopy.items import MODALITIES, Item
+from canopy.items import MODALITIES, Cue, Item
 
 Source: TypeAlias = str | Mapping[str, object] | Item
 
@@ -64,10 +63,12 @@ def _read_source(source: object, place: str, media: Path | None) -> Item:
         if source.get("id") is not None:
             name = f"{place} ({str(source['id'])[:100]})"
         if media is None and record.get("subtitles"):
-            raise Unusable("subtitles: no folder of media is given; send `cues`, a list of [start, end, text]")
+            raise Unusable("subtitles: no folder of media is given; use Compressor.load(media=FOLDER), or "
+                           "send `cues`, a list of [start, end, text]")
         return parse_item(record, media, "")
     except (Unusable, Waiting) as e:
-        raise DataError(f"{name}: {e}") from None
+        # A lone surrogate in an id could not be printed.
+        raise DataError(f"{name}: {e}".encode("utf-8", "backslashreplace").decode()) from None
 
 
 def check_item(item: Item) -> None:
@@ -88,9 +89,29 @@ def check_item(item: Item) -> None:
     if item.modality == "table":
         if not item.rows:
             raise Unusable("rows: a table needs at least one row")
-        for cell in (*item.header, *(cell for row in item.rows for cell in row)):
+        lines = (item.header, *item.rows)
+        if [line for line in lines if not isinstance(line, (tuple, list))]:
+            raise Unusable("header and each of rows must be a tuple of cells")
+        for cell in (cell for line in lines for cell in line):
             text_of(cell, "a cell of header or rows", empty=True)
     if item.modality == "video":
-        number = isinstance(item.duration, (int, float)) and math.isfinite(item.duration)
-        if not number or item.duration <= 0:
-            raise Unusable(f"duration must be above 0 seconds, not {item.duration!r}")
+        duration = video_seconds_of(item.duration, "duration")
+        for field in ("cues", "screen"):
+            _check_cues(getattr(item, field), field, duration)
+        if not isinstance(item.cuts, tuple) or [c for c in item.cuts if not isinstance(c, (int, float))]:
+            raise Unusable("cuts must be a tuple of seconds")
+
+
+def _check_cues(cues: object, field: str, duration: float) -> None:
+    if not isinstance(cues, tuple):
+        raise Unusable(f"{field} must be a tuple of Cue, not {type(cues).__name__}")
+    for number, cue in enumerate(cues):
+        place = f"{field}[{number}]"
+        if not isinstance(cue, Cue):
+            raise Unusable(f"{place} must be a Cue, not {type(cue).__name__}")
+        start, end = seconds_of(cue.start, f"{place}.start"), seconds_of(cue.end, f"{place}.end")
+        text_of(cue.text, f"{place}.text", empty=True)
+        if not 0 <= start <= end:
+            raise Unusable(f"{place} must start at 0 or later and end no earlier, not {start:g} to {end:g}")
+        if start >= duration:
+            raise Unusable(f"{place} starts at {start:g} s, after the video's {duration:g} s")

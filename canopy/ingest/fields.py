@@ -9,6 +9,7 @@ from canopy.digests import text_sha256
 from canopy.ingest.sink import Unusable
 
 MAX_NUMBER = 1e7
+MAX_VIDEO_SECONDS = 30 * 24 * 3600.0  # a month: every 30 s of a video are a leaf of its hierarchy
 SHOWN_CHARS = 80
 
 
@@ -37,6 +38,14 @@ def number_of(value: object, field: str, kind: str = "a number") -> float:
 def seconds_of(value: object, field: str) -> float:
     """A finite number of seconds. Unusable if it is something else."""
     return number_of(value, field, "a number of seconds")
+
+
+def video_seconds_of(value: object, field: str) -> float:
+    """A video's length in seconds, above 0 and at most `MAX_VIDEO_SECONDS`. Unusable if it is something else."""
+    seconds = seconds_of(value, field)
+    if not 0 < seconds <= MAX_VIDEO_SECONDS:
+        raise Unusable(f"{field} must be above 0 and at most {MAX_VIDEO_SECONDS:,.0f} seconds, not {seconds:g}")
+    return seconds
 
 
 def shorten(value: object) -> str:

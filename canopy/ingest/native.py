@@ -15,7 +15,7 @@ from pathlib import Path
 
 from canopy.digests import file_sha256
 from canopy.errors import DataError, MediaError
-from canopy.ingest.fields import seconds_of, shorten, text_of
+from canopy.ingest.fields import seconds_of, shorten, text_of, video_seconds_of
 from canopy.ingest.files import iterate_jsonl
 from canopy.ingest.native_questions import parse_question
 from canopy.ingest.sink import Sink, Unusable, Waiting
@@ -86,9 +86,7 @@ def parse_item(record: object, raw: Path | None, benchmark: str) -> Item:
     if modality == "image":
         return dataclasses.replace(item, words=text_of(record.get("words") or "", "words", empty=True))
     length = record.get("duration")
-    duration = _measure_video(raw / media) if raw and media and length is None else seconds_of(length, "duration")
-    if duration <= 0:
-        raise Unusable("duration must be above 0 seconds: a video's length")
+    duration = _measure_video(raw / media) if raw and media and length is None else video_seconds_of(length, "duration")
     # A cue timed past the end still says something: it belongs to the last segment.
     last = math.nextafter(duration, 0)
     cues = tuple(Cue(min(c.start, last), c.end, c.text) for c in _cues(record, raw))

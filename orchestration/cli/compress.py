@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from canopy.errors import DataError
-from orchestration.cli.shared import Alias, Workspace
+from orchestration.cli.shared import Workspace
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,16 +28,19 @@ def compress(
         "An item of the corpus, by id; may be repeated."))] = None,
     file: Annotated[Path | None, typer.Option("--file", exists=True, dir_okay=False, help=(
         "Items of your own beside those of the corpus: JSON Lines in the native format."))] = None,
-    k: Annotated[int, typer.Option(
-        "-k", min=1, max=200, help="How many items to retrieve if none are named.")] = 5,
+    k: Annotated[int | None, typer.Option(
+        "-k", min=1, max=200, show_default="5", help="How many items to retrieve if none are named.")] = None,
     branching: Annotated[int | None, typer.Option(
-        min=2, max=64, help="Another B for the hierarchy than the model's.")] = None,
+        min=2, max=64, help="B, the branching of the hierarchy. Default: the model's.")] = None,
     rule: Annotated[str, typer.Option(help="Which regions are kept: parent (the paper's) or lookahead.")] = "parent",
-    margin: Annotated[float | None, typer.Option(help="Of the rule lookahead only.")] = None,
+    margin: Annotated[float | None, typer.Option(help=(
+        "Of the rule lookahead: how much better a descendant must score. Default: 0.01."))] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     model: Annotated[Path | None, typer.Option(metavar="PATH", help=(
-        "Of FILEs only: folder of a bundle, a registered model or an adapter. Default: the embedded encoder."))] = None,
-    alias: Alias = "champion",
+        "The model for FILEs: the folder of a bundle, a registered model or an adapter. "
+        "Default: the embedded encoder."))] = None,
+    alias: Annotated[str | None, typer.Option(show_default="champion", help=(
+        "The registered version that compresses the corpus: champion or challenger."))] = None,
 ) -> None:
     """Compress files, or items of the corpus, for a question and show what is kept.
 
@@ -50,8 +53,9 @@ def compress(
       canopy compress "When was the Aswan High Dam finished?" -k 3
     """
     if files:
-        if item or file:
-            raise DataError("FILEs are compressed without the corpus: leave out --item and --file")
+        corpus_options = {"--item": item, "--file": file, "-k": k, "--alias": alias, "--workspace": workspace}
+        if of_corpus := [name for name, value in corpus_options.items() if value]:
+            raise DataError(f"FILEs are compressed without the corpus: leave out {', '.join(of_corpus)}")
         from canopy.cli import compress_files
 
         compress_files(question, files, model=model, rule=rule, margin=margin, branching=branching, as_json=as_json)
@@ -60,9 +64,9 @@ def compress(
         raise DataError("--model belongs to FILEs; --alias says which registered version compresses the corpus")
     records = _read_records(file) if file else []
     request = _checked_request(question=question, item_ids=item or None, items=records or None,
-                               k=None if item or records else k, branching=branching, rule=rule, margin=margin,
+                               k=None if item or records else k or 5, branching=branching, rule=rule, margin=margin,
                                fragments=not as_json)
-    response = _compress_corpus(workspace, alias, request, file, k)
+    response = _compress_corpus(workspace, alias or "champion", request, file, k or 5)
     if as_json:
         typer.echo(response.model_dump_json(indent=1))
     else:

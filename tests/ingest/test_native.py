@@ -89,7 +89,7 @@ BAD_ITEMS = [
     ({"id": "x", "modality": "table", "rows": []}, "needs rows"),
     ({"id": "x", "modality": "table", "rows": [["", " "]]}, "table is empty"),
     ({"id": "x", "modality": "table", "rows": [[{"a": 1}]]}, "cell must be a string or a number"),
-    ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": -1}, "above 0 seconds"),
+    ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": -1}, "above 0 and at most"),
     ({"id": "x", "modality": "video", "media": "media/a.mp4", "duration": 1e300}, "number of seconds"),
     ({"id": "x", "modality": "video"}, "number of seconds"),
     ({"id": "x", "modality": "video", "media": "media/a.png"}, "no duration is given, and the file cannot be measured"),

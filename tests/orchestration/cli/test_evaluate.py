@@ -126,14 +126,15 @@ def write_answers(root: Path, em: dict[str, list[float]], primary: Sequence[str]
     rows = [{**blank, "question_id": f"q{n}", "system": system, "corpus_scope": scope, **dict.fromkeys(primary, v)}
             for scope in corpus_scopes for system, values in em.items() for n, v in enumerate(values)]
     write_table(folder / "answers.parquet", rows, ANSWER_SCHEMA)
-    about: dict[str, Any] = {"says": "It answers.", "family": "system", "paper": True, "readers": ["words"],
-                             "main": None,
-                             "component": False, "oracle": False, "searcher": False, "sweeps": []}
+    about: dict[str, Any] = {"says": "It answers.", "family": "system", "paper": "", "needs": "", "readers": ["words"],
+                             "corpus_scopes": list(corpus_scopes), "main": None, "component": False,
+                             "oracle": False, "searcher": False, "sweeps": []}
     systems = [{**about, "name": s, "ran": True, "why_not": []} for s in em]
     systems.append({**about, "name": "ircot", "ran": False, "why_not": ["needs a language model server"]})
     (folder / "systems.json").write_text(json.dumps({
         "readers": [{"name": "words", "label": "the word reader", "kind": "plain"}], "llm_free": True,
         "systems": systems, "own_is_unified": False, "corpus_scopes": list(corpus_scopes),
+        "questions": {"test": 20, "asked": {"13": 20}}, "seeds": [13],
         "metric": {"primary": list(primary), "rules": "As SQuAD."}}))
     return root
 
