@@ -27,8 +27,8 @@ from canopy.items import MODALITIES, Cue, Item
 def read(raw: Path, sink: Sink) -> None:
     """Read a folder in the native format; ``questions.jsonl`` may be absent (a corpus without questions)."""
     if not (raw / "items.jsonl").is_file():
-        raise DataError(f"{raw}: no items.jsonl there; the native format is one JSON object a line, see the README; "
-                        "`canopy import` makes it of documents")
+        raise DataError(f"{raw}: no items.jsonl there; the native format is one JSON object a line, "
+                        "see docs/own-documents.md; `canopy import` makes it of documents")
     for place, record in iterate_jsonl(raw / "items.jsonl", sink):
         with sink.record(raw / "items.jsonl", _record_name(record, place)) as draft:
             draft.items.append(parse_item(record, raw, sink.benchmark))

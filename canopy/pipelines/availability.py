@@ -18,7 +18,7 @@ from canopy.pipelines.base import SystemSpec
 
 SERVER = ("a language model server: set language.base_url and language.model in params.yaml, or CANOPY_LLM_BASE_URL "
           "and CANOPY_LLM_MODEL "
-          "(any OpenAI-compatible one; the README says how to start `vllm serve`)")
+          "(any OpenAI-compatible one; docs/language-model.md says how to start `vllm serve`)")
 _SCORES = {"f_theta_per_modality": "; set training.per_modality=true, and `canopy run` makes it"}
 SMALL = 32 * 2 ** 20  # bytes of a model's file that is read to tell it from another
 # if the package's name is not the module's

@@ -111,7 +111,7 @@ def _read_records(path: Path) -> list[object]:
             except ValueError as e:
                 raise DataError(f"{path}: line {number} is not JSON: {str(e)[:120]}") from None
     if not records:
-        raise DataError(f"{path}: no items in it; one JSON object a line, as in the README")
+        raise DataError(f"{path}: no items in it; one JSON object a line, as docs/own-documents.md shows")
     return records
 
 

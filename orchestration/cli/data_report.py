@@ -82,6 +82,6 @@ def show_plan(release: Benchmark, files: Collection[ReleaseFile], targets: Colle
         say(console, f"  {f.role}: {f.url} -> {target}")
     for f in release.files:
         if not f.url and (not only or f.role in only):
-            say(console, f"  {f.role}: no direct address; get {f.patterns[0]} from {release.home}")
+            say(console, f"  {f.role}: no direct address; get {f.patterns[0]}: {f.what}; {release.home}")
     if release.notes:
         say(console, release.notes)

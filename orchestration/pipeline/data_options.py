@@ -28,8 +28,8 @@ def benchmarks_at(data: Path, names: Sequence[str]) -> dict[str, dict[str, str]]
     """
     data = data.expanduser().resolve()
     if not data.is_dir():
-        raise DataError(f"{data}: no such folder; --data takes a folder in the native format (see README), or with "
-                        "--benchmarks the folder that holds one folder a benchmark")
+        raise DataError(f"{data}: no such folder; --data takes a folder in the native format "
+                        "(docs/own-documents.md), or with --benchmarks the folder that holds one folder a benchmark")
     if not names:
         if not (data / "items.jsonl").is_file():
             target = data.with_name(data.name + "-canopy")
