@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -78,10 +77,8 @@ def test_help_and_version_load_nothing_heavy() -> None:
         code = (f"import sys; from canopy import cli; sys.argv = ['canopy', '{arguments}']; cli.PROGRAM = 'none';"
                 "import atexit; heavy = ('numpy', 'torch', 'typer');"
                 "atexit.register(lambda: print([m for m in heavy if m in sys.modules])); cli.main()")
-        started = time.perf_counter()
         run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
         assert output in run.stdout and run.stdout.rstrip().endswith("[]")
-        assert time.perf_counter() - started < 5  # about 0.1 s on a machine with nothing else to do
 
 
 def test_the_program_of_a_checkout_understands_the_same_call(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +92,8 @@ def test_the_program_of_a_checkout_understands_the_same_call(folder: Path, capsy
     ours = typer.testing.CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert cli.run(["compress", *arguments]) == 0
     assert ours.output == capsys.readouterr().out and ours.exit_code == 0
-    for wrong in (["--item", "a"], ["--file", str(folder / "items.jsonl")]):
+    for wrong in (["--item", "a"], ["--file", str(folder / "items.jsonl")], ["-k", "3"], ["--alias", "challenger"],
+                  ["--workspace", str(folder)]):
         refused = typer.testing.CliRunner().invoke(app, [*arguments, *wrong])
-        assert "leave out --item" in str(refused.exception)
+        assert f"leave out {wrong[0]}" in str(refused.exception)
     assert "--alias says" in str(typer.testing.CliRunner().invoke(app, [QUESTION, "--model", str(folder)]).exception)

@@ -212,7 +212,7 @@ BAD = {
     "text": {"modality": "text"},
     "a table needs rows": {"modality": "table", "rows": []}, "unknown fields: txt": {"modality": "text", "txt": "x"},
     "send `cues`": {"modality": "video", "duration": 3, "subtitles": "a.vtt"},
-    "above 0 seconds": {"modality": "video", "duration": 0},
+    "above 0 and at most": {"modality": "video", "duration": 0},
     "characters; at most": {"modality": "text", "text": "x" * 200_001},
     "rows; at most": {"modality": "table", "rows": [["a"]] * 5_001},
     "nothing to read": {"modality": "image"},
