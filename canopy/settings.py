@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
@@ -45,9 +46,9 @@ class EncoderSettings(Frozen):
         return (self.mode,)
 
     @property
+    @abstractmethod
     def window_tokens(self) -> int:
         """Tokens of one window; a longer input is encoded in several."""
-        raise NotImplementedError
 
 
 def encoder_kinds() -> dict[str, ModuleType]:
