@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 
@@ -30,8 +31,10 @@ def text_of(value: object, field: str, *, empty: bool = False) -> str:
 
 def number_of(value: object, field: str, kind: str = "a number") -> float:
     """A finite number. Unusable if it is something else, or of more than `MAX_NUMBER`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= MAX_NUMBER:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or abs(value) == math.inf:
         raise Unusable(f"{field} must be {kind}, not {shorten(value)}")
+    if abs(value) > MAX_NUMBER:
+        raise Unusable(f"{field} must be {kind} of at most {MAX_NUMBER:,.0f}, not {shorten(value)}")
     return float(value)
 
 

@@ -107,5 +107,5 @@ def test_files_that_cannot_be_looked_up(tmp_path: Path) -> None:
 def test_numbers_of_thousands_of_digits() -> None:
     with pytest.raises(Unusable, match="thousands of digits"):
         parse_item({"id": "t", "modality": "table", "rows": [[10**5000]]}, None, "")
-    with pytest.raises(Unusable, match="duration must be a number of seconds, not int"):
+    with pytest.raises(Unusable, match="duration must be a number of seconds of at most 10,000,000, not int"):
         parse_item({"id": "v", "modality": "video", "duration": 10**5000}, None, "")
