@@ -19,6 +19,11 @@ CorpusScope = Literal["unified", "own", "gold"]
 CORPUS_SCOPES: dict[CorpusScope, str] = {
     "unified": "unified corpus", "own": "the benchmark's own corpus", "gold": "gold items given"}
 
+# Which items of a benchmark fold into earlier ones: those that read the same; also those that say the same with words
+# added; also one text under several titles, as redirects give it. Each takes in those before it.
+Folding = Literal["equal", "near", "redirects"]
+FOLDINGS: tuple[Folding, ...] = get_args(Folding)
+
 
 class Select(Frozen):
     """Which of a benchmark's questions are trained and measured on; its items are all kept.
@@ -35,11 +40,16 @@ class Select(Frozen):
 
 
 class BenchmarkEntry(Frozen):
-    """A benchmark: where its raw files are, its adapter (a module of ``canopy.benchmarks``), the questions to use."""
+    """A benchmark: where its raw files are, its adapter (a module of ``canopy.benchmarks``), the questions to use.
+
+    ``fold``: which of its items fold into earlier ones; unless set, what the adapter declares (your own documents:
+    "equal").
+    """
 
     adapter: str
     path: str
     select: Select = Select()
+    fold: Folding | None = None
 
 
 class Ingest(Frozen):
@@ -85,7 +95,11 @@ class Split(Frozen):
 
 
 class Corpus(Frozen):
-    """What the corpus folds: items of equal content, and near-duplicates from this Jaccard similarity on (0: none)."""
+    """What the corpus folds.
+
+    ``fold_exact``: items that read the same, title, headings, signs and digits included. ``near_duplicates``: the
+    Jaccard similarity from which items of benchmarks that ask for near-duplicates (``fold``) are such; 0: none fold.
+    """
 
     fold_exact: bool = True
     near_duplicates: float = Field(default=0.9, ge=0, le=1)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from canopy.atomic import write_json
+from canopy.config import Folding
 from canopy.errors import DataError
 from canopy.gold.expected import Expected
 
 DECLARATION = "benchmark.json"
 # What later stages need. The rest is for whoever looks for the release files.
 _WRITTEN = ("title", "licence", "home", "metric", "supporting_facts", "evidence_cap", "paper_name", "out_of_domain",
-            "expected")
+            "expected", "fold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,9 @@ class Benchmark:
         Whether the paper tests on it without training on it.
     expected : tuple of Expected
         Published counts, which are printed beside what was read.
+    fold : {"equal", "near", "redirects"}
+        Which of its items fold into earlier ones. Benchmarks over Wikipedia hold copies of the same pages, in another
+        tokenisation and under the titles of redirects: they ask for "redirects".
     """
 
     title: str
@@ -89,6 +93,7 @@ class Benchmark:
     paper_name: str = ""
     out_of_domain: bool = False
     expected: tuple[Expected, ...] = ()
+    fold: Folding = "equal"
 
 
 def write_declaration(folder: Path, benchmark: Benchmark) -> None:

@@ -53,6 +53,7 @@ BENCHMARK = Benchmark(
         Expected("train questions", 90_447, "the release", split="train"),
         Expected("dev questions", 7_405, "the release", split="dev"),
     ),
+    fold="redirects",
 )
 
 

@@ -82,6 +82,7 @@ BENCHMARK = Benchmark(
         Expected("dev questions", 7_830, "the release", split="dev"),
         Expected("dev questions whose gold is located", 3_563, "the paper", "located questions", "dev"),
     ),
+    fold="redirects",
 )
 PAGES, PASSAGES = ("simplified", "dev", "train", "sample"), ("oracle", "documents")
 OPEN = ("open_train", "open_dev", "efficientqa_dev", "efficientqa_test")

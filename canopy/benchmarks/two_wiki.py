@@ -41,6 +41,7 @@ BENCHMARK = Benchmark(
     paper_name="2Wiki",
     out_of_domain=True,
     expected=(Expected("dev questions", 12_576, "the release", split="dev"),),
+    fold="redirects",
 )
 
 

@@ -37,6 +37,7 @@ BENCHMARK = Benchmark(
     needs=(tuple(SETS),),
     aliases=("universal_rag",),
     layout="universalrag/\n  dataset/query/<set>.json\n  dataset/<set>/...      (built by the authors' scripts)",
+    fold="redirects",
 )
 MODALITIES = {"gt_texts": "text", "gt_images": "image", "gt_videos": "video"}
 TOGETHER = ("hotpotqa",)

@@ -1,4 +1,8 @@
-"""Near-duplicates among texts: MinHash finds candidates, the exact share of common word triples decides."""
+"""Near-duplicates among texts: MinHash finds candidates, the exact share of common word triples decides.
+
+This likeness is wide, for the split: a leak between training and test is one under another title or with another
+figure too. What the corpus folds into one item is narrow; `canopy.corpus.equality` holds that.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,10 @@ def near_duplicate_groups(texts: Mapping[str, str], threshold: float = THRESHOLD
 
 
 def comparable(item: Item) -> str:
-    """What of an item is compared: a text's words, a table's cells; a media file's digest, so only copies match."""
+    """What of an item is compared for the split: a text's words, a table's cells; a media file's digest.
+
+    Title, section and caption are left out, so that the same evidence under another heading counts as the same.
+    """
     if item.modality == "text":
         return item.text
     if item.modality == "table":

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.items import write_table
 
-Kind = Literal["exact", "near"]
+Kind = Literal["exact", "equal", "near"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 FOLDED_SCHEMA = pa.schema([
     ("item_id", pa.string()), ("into", pa.string()), ("kind", pa.string()), ("similarity", pa.float64())])
 ITEMS, NEAR, FOLDED = "items.parquet", "near.parquet", "folded.parquet"
@@ -22,8 +23,9 @@ ITEMS, NEAR, FOLDED = "items.parquet", "near.parquet", "folded.parquet"
 class Fold:
     """An item that retrieval leaves out, and the representative that stands for it.
 
-    ``exact``: everything an encoder sees is equal. ``near``: it says the same; ``similarity`` is the Jaccard
-    similarity of the word triples (1.0: equal words, or the same media file).
+    ``exact``: everything an encoder sees is equal. ``equal``: a reader cannot tell them apart; spacing, Unicode
+    composition, typographic quotes or dashes differ. ``near``: it says the same; ``similarity`` is the Jaccard
+    similarity of the word triples (1.0: equal words).
     """
 
     item_id: str
@@ -36,6 +38,7 @@ class Fold:
 class Folds:
     """All folds of a corpus: ``exact`` and ``near`` map each folded item's id to that of its representative.
 
+    ``near`` holds all that are not exact: they have nodes of their own.
     An item in neither is its own representative.
     """
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from canopy.corpus.folds import KINDS
 from canopy.report.model import Column, Row, Table
 from canopy.report.paper import CORPUS_SIZES
 from canopy.report.results import Summary
 
 _FOLDED_NOTE = ("A duplicate is searched through the first item that says the same; finding that one counts as finding "
-                "it. Near-duplicates "
-                "keep nodes of their own, exact ones share.")
-_COUNTS = ("read", "exact duplicates", "near duplicates", "searched")
+                "it. Equal ones "
+                "differ in spacing, quotes or dashes alone; near ones have words added, or another title of the same "
+                "text, in benchmarks that ask for it. Exact duplicates share their nodes, the others have their own.")
+_COUNTS = ("read", *(f"{kind} duplicates" for kind in KINDS), "searched")
 
 
 def corpus_table(corpus: Summary) -> Table:
@@ -29,15 +31,16 @@ def corpus_table(corpus: Summary) -> Table:
 def items_table(corpus: Summary) -> Table:
     """Items of the corpus by benchmark and modality."""
     columns = [Column("benchmark", "benchmark"), Column("modality", "modality"),
-               *(Column(k, k, "count") for k in _COUNTS)]
+               *(Column(k, k, "count") for k in _COUNTS if any(k in r for r in _item_rows(corpus)))]
     return Table("corpus", "The corpus", columns, _item_rows(corpus), _FOLDED_NOTE)
 
 
 def folded_table(corpus: Summary) -> Table:
     """What was folded into what, by pair of benchmarks."""
-    columns = [Column("benchmark", "benchmark"), Column("into", "into an item of"), Column("exact", "exact", "count"),
-               Column("near", "near", "count")]
-    return Table("folded", "Duplicates folded", columns, list(corpus.get("tables", {}).get("folded", ())))
+    rows: list[Row] = list(corpus.get("tables", {}).get("folded", ()))
+    columns = [Column("benchmark", "benchmark"), Column("into", "into an item of"),
+               *(Column(kind, kind, "count") for kind in KINDS if any(kind in r for r in rows))]
+    return Table("folded", "Duplicates folded", columns, rows)
 
 
 def _item_rows(corpus: Summary) -> list[Row]:
