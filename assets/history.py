@@ -15,7 +15,7 @@ from assets.resources import FORCE_TAG, PROCESS_TAG, open_instance
 from assets.staleness import stale_states
 from assets.workspace_assets import build_assets
 from canopy.atomic import write_bytes
-from canopy.errors import CanopyError
+from canopy.errors import CanopyError, Shortage
 from orchestration.machine.processes import identity, is_alive
 from orchestration.pipeline.history import Standing
 from orchestration.pipeline.lineage import Graph, Snapshot
@@ -73,7 +73,8 @@ class DagsterHistory:
             run = job.execute_in_process(run_config=_QUIET, instance=self._instance, partition_key=partition,
                                          asset_selection=[dg.AssetKey(asset)], tags=tags)
         except dg.Failure as e:
-            raise CanopyError(e.description) from None
+            kind = Shortage if isinstance(e.__cause__, Shortage) else CanopyError
+            raise kind(e.description) from None
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None
         except CanopyError:

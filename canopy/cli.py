@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -30,16 +33,53 @@ def run(arguments: Sequence[str]) -> int:
     """Run the library's command; returns its exit code, 1 after an error that the user can act on."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if not options.command:
-        parser.print_help()
-        return 0
     try:
-        compress_files(options.question, options.files, model=options.model, rule=options.rule, margin=options.margin,
-                       as_json=options.json)
-    except CanopyError as e:
-        print(f"error: {e}", file=sys.stderr)
-        return 1
+        with one_line_errors(lambda message: print(f"error: {message}", file=sys.stderr)):
+            if not options.command:
+                sys.stdout.write(parser.format_help())
+            else:
+                compress_files(options.question, options.files, model=options.model, rule=options.rule,
+                               margin=options.margin, as_json=options.json)
+    except SystemExit as e:
+        return int(e.code or 0)
     return 0
+
+
+@contextmanager
+def one_line_errors(show: Callable[[str], None]) -> Iterator[None]:
+    """End the program with exit code 1 and one line if the block meets an error that the user can act on.
+
+    That is a CanopyError, and an OSError: a file that may not be read, a full disk. Standard output is flushed at the
+    end of the block: otherwise a full disk shows only when Python ends, too late for a message. A reader that is gone
+    (``| head``) needs no line.
+
+    Parameters
+    ----------
+    show : callable
+        Prints the message.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except CanopyError as e:
+        show(str(e))
+        raise SystemExit(1) from None
+    except OSError as e:
+        _drop_output()
+        if e.errno != errno.EPIPE:
+            reason = e.strerror or str(e) or type(e).__name__
+            show(f"{e.filename}: {reason}" if e.filename else f"the output cannot be written: {reason}")
+        raise SystemExit(1) from None
+
+
+def _drop_output() -> None:
+    """Let what is still buffered for a standard output that takes no more go nowhere, without a second error."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def compress_files(question: str, files: Sequence[Path], *, model: Path | None = None, rule: str = "parent",

@@ -9,7 +9,7 @@ import yaml
 from pydantic import AliasChoices, Field, PositiveInt, ValidationError
 
 from canopy.errors import DataError
-from canopy.settings import AnyEncoder, Frozen, parse_encoder
+from canopy.settings import AnyEncoder, Frozen, describe_errors, parse_encoder
 
 # Which regions are kept: see `canopy.refinement.refine`.
 RefinementRule = Literal["parent", "lookahead"]
@@ -296,8 +296,7 @@ def load_config(path: Path) -> Config:
     except (yaml.YAMLError, UnicodeDecodeError) as e:
         raise DataError(f"{path}: not valid YAML: {' '.join(str(e).split())}") from None
     except ValidationError as e:
-        errors = "; ".join(f"{'.'.join(map(str, x['loc'])) or 'file'}: {x['msg']}" for x in e.errors())
-        raise DataError(f"{path}: {errors}") from None
+        raise DataError(f"{path}: {describe_errors(e, Config)}") from None
     except OSError as e:
         raise DataError(f"{path}: cannot be read: {e.strerror}") from None
     except (ValueError, RecursionError) as e:

@@ -11,6 +11,10 @@ class DataError(CanopyError):
     """A file or record that cannot be used, with where it is and what to do about it."""
 
 
+class Shortage(DataError):
+    """There are too few questions for a stage; nothing is broken, and what needs no more of them can go on."""
+
+
 class MediaError(DataError):
     """An image or video that cannot be decoded, with the file and the reason."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, WrapValidator
 from pydantic_core import PydanticCustomError
@@ -106,3 +107,46 @@ def _validate(value: Any, inner: Any) -> Any:
 
 # A field of this type takes the settings of any kind and keeps all of that kind's fields.
 AnyEncoder = Annotated[SerializeAsAny[EncoderSettings], WrapValidator(_validate)]
+
+
+def describe_errors(error: ValidationError, model: type[BaseModel]) -> str:
+    """What is wrong with settings, one clause a key; an unknown key with those that it may have been meant for."""
+    clauses = []
+    for fault in error.errors():
+        steps = [str(step) for step in fault["loc"]]
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            message = f"no such parameter; {_suggestion(steps, list(_keys(model)))}"
+        clauses.append(f"{'.'.join(steps) or 'file'}: {message}")
+    return "; ".join(clauses)
+
+
+def _suggestion(steps: list[str], keys: list[str]) -> str:
+    """The keys nearest to an unknown one: in its group, then by their last step anywhere; otherwise its group's."""
+    group = ".".join(steps[:-1])
+    if steps[:1] == ["benchmarks"] and len(steps) == 3:
+        group = "benchmarks.<name>"
+    siblings = [k.rpartition(".")[2] for k in keys if k.rpartition(".")[0] == group]
+    own = ".".join(steps[:-1])
+    near = [f"{own}.{k}".strip(".") for k in get_close_matches(steps[-1], siblings, n=3)]
+    last: dict[str, list[str]] = {}
+    for key in keys:
+        last.setdefault(key.rpartition(".")[2], []).append(key)
+    near += [k for word in get_close_matches(steps[-1], last, n=3, cutoff=0.75) for k in last[word]]
+    if near:
+        return f"did you mean {' or '.join(dict.fromkeys(near))}?"
+    return f"{group or 'params.yaml'} has {', '.join(siblings)}" if siblings else f"{group} has no such parameters"
+
+
+def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Every key of a model of settings, with those of the models in it, by its path: ``training.epochs``."""
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        annotation = field.annotation
+        if name == "encoder":
+            yield from dict.fromkeys(k for m in encoder_kinds().values() for k in _keys(m.Settings, f"{name}."))
+        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from _keys(annotation, f"{prefix}{name}.")
+        elif name == "benchmarks":
+            entry = get_args(annotation)[1]
+            yield from _keys(entry, f"{name}.<name>.")

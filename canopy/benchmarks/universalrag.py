@@ -25,14 +25,14 @@ from canopy.ingest.sink import Draft, Sink, Unusable, Waiting
 from canopy.items import Annotation, Item, Question
 
 _AT = "https://raw.githubusercontent.com/wgcyeo/UniversalRAG/0426e2c5953039b88d7b59a30051f3a86ee40d08/dataset/query"
-SETS = {"hotpotqa": "documents", "mmlu": "no documents", "natural_questions": "paragraphs", "squad": "paragraphs",
+SETS = {"hotpotqa": "documents", "mmlu": "", "natural_questions": "paragraphs", "squad": "paragraphs",
         "videorag_synth": "videos",
         "videorag_wikihow": "videos", "webqa": "images"}
 BENCHMARK = Benchmark(
     title="UniversalRAG queries",
     licence="Apache-2.0; the data sets keep their own licences",
     home="https://github.com/wgcyeo/UniversalRAG",
-    files=tuple(ReleaseFile(name, (f"query/{name}.json", f"{name}.json"), f"questions with {gold} as gold",
+    files=tuple(ReleaseFile(name, (f"query/{name}.json", f"{name}.json"), f"questions with {gold} as gold" if gold else "questions that need no retrieval",
                             f"{_AT}/{name}.json") for name, gold in SETS.items()),
     needs=(tuple(SETS),),
     aliases=("universal_rag",),

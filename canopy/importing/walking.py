@@ -24,6 +24,8 @@ class Listing:
 def list_folder(source: Path, target: Path) -> Listing:
     """Everything below a folder, sorted; hidden names and the target itself are left out.
 
+    Folders that an import made are skipped, so that a corpus beside its documents is no document.
+
     Links to files inside the folder count as files; links that lead out of it, links to folders and what is no regular
     file (pipes, devices) are skipped with the reason.
     """
@@ -40,7 +42,11 @@ def list_folder(source: Path, target: Path) -> Listing:
                 listing.hidden += 1
             elif (here / name).is_symlink():
                 listing.skipped[_relative(here / name, source)] = "a link to a folder"
-            elif (here / name).resolve() != target:
+            elif (here / name).resolve() == target:
+                continue
+            elif (here / name / "import.json").is_file() and (here / name / "items.jsonl").is_file():
+                listing.skipped[_relative(here / name, source)] = "made by `canopy import`"
+            else:
                 kept.append(name)
         folders[:] = kept
         for name in sorted(names):

@@ -21,7 +21,7 @@ def _sizes(answers: Answers) -> Mapping[str, System]:
 
 SYSTEMS = (
     SystemSpec("flat-leaf-share",
-               f"the k best items, of each the best leaves, a share of them (unless said {DEFAULT_SHARE})",
+               f"the k best items, of each the best leaves, a share of them ({DEFAULT_SHARE} by default)",
                lambda a: Selector(a.k, select_share(DEFAULT_SHARE)), Needs(scorers=("f_theta",)), "", "selection",
                _sizes),
 )

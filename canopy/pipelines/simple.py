@@ -100,12 +100,12 @@ SYSTEMS = (
                main=1, searcher=True),
     SystemSpec("vanilla", "the k best items, whole", lambda a: Vanilla(a.k), paper="Vanilla RAG", family="main",
                main=2, sweeps=("k",)),
-    *(SystemSpec(f"flat-leaf-m{m}", f"the k best items, of each the {m} best leaves", _selector(select_top_leaves(m)),
-                 _SCORED, "Flat leaf", "selection")
+    *(SystemSpec(f"flat-leaf-m{m}", f"the k best items, of each the {m} best {'leaf' if m == 1 else 'leaves'}",
+                 _selector(select_top_leaves(m)), _SCORED, "Flat leaf", "selection")
       for m in (1, 2, 4)),
     SystemSpec("flat-near-best", f"the k best items, of each all leaves within {NEAR_BEST} of its best",
                _selector(_near_best), _SCORED, "", "selection"),
-    *(SystemSpec(f"any-level-m{m}", f"the k best items, of each the {m} best nodes of any level",
+    *(SystemSpec(f"any-level-m{m}", f"the k best items, of each the {m} best node{'' if m == 1 else 's'} of any level",
                  _selector(select_top_nodes(m)), _SCORED, "Any level", "selection")
       for m in (1, 2, 4)),
     SystemSpec("gold-item", "an oracle: the annotated items, whole", lambda a: Oracle(False), Needs(gold=True),

@@ -17,7 +17,7 @@ from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.examples import Example, build_examples
 from canopy.encoder.loading import load_encoder
 from canopy.encoder.training import train_adapter
-from canopy.errors import DataError
+from canopy.errors import Shortage
 from canopy.hierarchy.tree import build_tree
 from canopy.items import read_items, read_questions, write_table
 from canopy.paths import Paths
@@ -46,9 +46,12 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     checks = check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     instances = list(training_rows(config, paths))
     if not instances:
-        raise DataError(f"{paths.root / 'params.yaml'}: no training instance in {', '.join(config.benchmarks)}: "
-                        "training needs questions whose gold is part of an item (a sentence, a row, a segment), on the "
-                        "train side of the split: a few dozen questions at least")
+        counts = [len(read_questions(paths.output("benchmark", b) / "questions.parquet")) for b in config.benchmarks]
+        totals = ", ".join(f"{b} ({n} question{'' if n == 1 else 's'})"
+                           for b, n in zip(config.benchmarks, counts, strict=True))
+        raise Shortage(f"no training instance in {totals}: training needs questions whose gold is part of an item (a "
+                       "sentence, a row, a segment), on the train side of the split: a few dozen questions at least, "
+                       "with answers that stand in the documents")
     ids = list(dict.fromkeys(x["item_id"] for x in instances))
     sources = [paths.output("benchmark", b) for b in config.benchmarks]
     items = {i.id: i for source in sources for i in read_items(source / "items.parquet", ids)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import sys
 import time
@@ -24,7 +23,7 @@ from orchestration.machine.processes import start_group, stop_groups
 from orchestration.models.bento import build_bento
 from orchestration.models.deployment import bundle_of, resolve_version, service_environment
 from orchestration.models.registry import CHAMPION
-from orchestration.pipeline.workspace import code_root
+from orchestration.pipeline.hints import command
 
 START_SECONDS = 180.0
 _REGIONS, _CHARS = 3, 110  # regions of an item that are printed, and characters of each
@@ -139,12 +138,11 @@ def _show_items(console: Console, answer: dict[str, Any]) -> None:
             say(console, f"          {region['score']:.3f}  {text[:_CHARS]}{dots}", "dim")
 
 
-def closing(workspace: Path) -> list[str]:
+def closing(workspace: Path, alias: str = CHAMPION) -> list[str]:
     """Lines on where to look next: a label and a path or a command that runs as it stands."""
-    option = "" if workspace == code_root() else f" --workspace {os.path.relpath(workspace)}"
-    canopy = ".venv/bin/canopy"
+    other = () if alias == CHAMPION else ("--alias", alias)
     return [f"report      {workspace / 'data' / 'report' / 'report.html'}",
-            f"assets, runs and models in the browser      {canopy} ui{option}",
-            f"what is stale and why      {canopy} status{option}",
-            f"ask in the shell      {canopy} compress \"your question\"{option}",
-            f"serve the champion      {canopy} serve{option}"]
+            f"assets, runs and models in the browser      {command('ui', workspace=workspace)}",
+            f"what is stale and why      {command('status', workspace=workspace)}",
+            f"ask in the shell      {command('compress', 'your question', *other, workspace=workspace)}",
+            f"serve the {alias}      {command('serve', *other, workspace=workspace)}"]

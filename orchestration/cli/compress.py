@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from canopy.errors import DataError
-from orchestration.cli.shared import Workspace
+from orchestration.cli.shared import Workspace, open_workspace, say_workspace
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -66,25 +66,27 @@ def compress(
     request = _checked_request(question=question, item_ids=item or None, items=records or None,
                                k=None if item or records else k or 5, branching=branching, rule=rule, margin=margin,
                                fragments=not as_json)
-    response = _compress_corpus(workspace, alias or "champion", request, file, k or 5)
+    from rich.console import Console
+
+    root = open_workspace(workspace)
+    say_workspace(root, Console(stderr=as_json))  # standard output is JSON alone
+    response = _compress_corpus(root, alias or "champion", request, file, k or 5)
     if as_json:
         typer.echo(response.model_dump_json(indent=1))
     else:
         show_evidence(response)
 
 
-def _compress_corpus(workspace: Path | None, alias: str, request: CompressRequest, file: Path | None,
+def _compress_corpus(root: Path, alias: str, request: CompressRequest, file: Path | None,
                      k: int) -> CompressResponse:
     """What the service would answer, from the version that an alias names."""
     from canopy.bundle.manifest import CORPUS
     from canopy.corpus.reader import Corpus
     from orchestration.models.deployment import bundle_of, resolve_version
-    from orchestration.pipeline.workspace import select_workspace
     from serving.compressor import ServedCompressor
     from serving.jobs import CompressJob, compress_response
     from serving.raw_items import parse_raw_items
 
-    root = select_workspace(workspace)
     items, errors = parse_raw_items(request.items or [])
     bundle = bundle_of(root, resolve_version(root, alias))
     unknown = Corpus.open_packed(bundle / CORPUS).unknown(request.item_ids or [])

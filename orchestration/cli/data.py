@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from canopy.errors import DataError
-from orchestration.cli.shared import say
+from orchestration.cli.shared import print_whole, say
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help=(
     "Official release files: what there are, what a folder holds, and fetching them."))
@@ -24,12 +24,12 @@ def list_benchmarks() -> None:
 
     from canopy.benchmarks.registry import adapter_names, load_benchmark_adapter
 
-    table = Table("benchmark", "title", "licence", Column("home", overflow="fold"))
+    table = Table(Column("benchmark", no_wrap=True), "title", "licence", Column("home", overflow="fold"))
     for name in adapter_names():
         release = load_benchmark_adapter(name).BENCHMARK
         if release.files:
             table.add_row(name, release.title, release.licence, release.home)
-    Console().print(table)
+    print_whole(Console(), table)
 
 
 @group.command()
@@ -79,6 +79,7 @@ def fetch(
     from orchestration.cli.data_report import show_plan
     from orchestration.data.check import release_of
     from orchestration.data.fetch import downloadable, fetch_file, target_name
+    from orchestration.pipeline.hints import command
 
     _, release = release_of(benchmark)
     files = downloadable(release, tuple(only or ()))
@@ -112,7 +113,7 @@ def fetch(
 
             path, how = fetch_file(f, folder, advance)
             say(console, f"{how}: {path}")
-    say(console, f"next: `canopy data check {benchmark} {folder}`")
+    say(console, f"next: {command('data', 'check', benchmark, str(folder))}")
 
 
 def register(app: typer.Typer) -> None:

@@ -12,6 +12,7 @@ from rich.markup import escape
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
 from orchestration.cli.shared import say
 from orchestration.data.check import NOT_PUBLISHED
+from orchestration.pipeline.hints import command
 
 if TYPE_CHECKING:
     from orchestration.data.check import Check, FileCheck
@@ -31,7 +32,7 @@ def show_check(check: Check, folder: Path, console: Console) -> None:
     if release.notes:
         say(console, release.notes)
     for group in check.lacking:
-        _show_lacking(release, group, console)
+        _show_lacking(check, group, folder, console)
     if any(f.checksum == NOT_PUBLISHED for f in check.files):
         say(console, "a file is not the published one, by its checksum: a slice, another version, or a damaged "
                      "download", "yellow")
@@ -45,17 +46,28 @@ def _describe(f: FileCheck, check: Check, folder: Path) -> str:
     if f.path is None:
         return f"[yellow]missing[/yellow] {escape(f.file.patterns[0])}"
     is_file = f.path.is_file()
-    size = f"{f.size / 2**20:,.1f} MiB" if is_file else f"{f.size:,} files"
+    size = show_size(f.size) if is_file else f"{f.size:,} file{'' if f.size == 1 else 's'}"
     count = check.read_from.get(f.path.name) if is_file else None
     records = f", {count:,} records" if count else ""
     name = escape(str(f.path.relative_to(folder.expanduser())))
     return f"[green]{name}[/green]  {size}{records}, checksum {f.checksum}"
 
 
-def _show_lacking(release: Benchmark, group: tuple[str, ...], console: Console) -> None:
+def show_size(size: int) -> str:
+    """Bytes in the unit that people use for them: ``812 bytes``, ``4.2 KiB``, ``1.3 MiB``."""
+    if size < 1024:
+        return f"{size} byte{'' if size == 1 else 's'}"
+    exponent = min(4, (size.bit_length() - 1) // 10)
+    return f"{size / 1024**exponent:,.1f} {('KiB', 'MiB', 'GiB', 'TiB')[exponent - 1]}"
+
+
+def _show_lacking(check: Check, group: tuple[str, ...], folder: Path, console: Console) -> None:
+    release = check.release
     files = [f for f in release.files if f.role in group]
     names = " or ".join(next(f for f in files if f.role == role).patterns[0] for role in group)
-    source = ("`canopy data fetch` brings it" if any(f.url for f in files) else f"it comes from {release.home}")
+    source = f"it comes from {release.home}"
+    if any(f.url for f in files):
+        source = f"{command('data', 'fetch', check.name, str(folder))} says where it comes from"
     say(console, f"missing: {names}; {source}", "red")
 
 

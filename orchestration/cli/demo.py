@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.shared import Benchmarks, Workspace, orchestrator_of, say, split_names, stoppable, workspace_of
+from orchestration.cli.shared import (
+    Benchmarks,
+    Workspace,
+    orchestrator_of,
+    say,
+    say_workspace,
+    split_names,
+    stoppable,
+    workspace_of,
+)
 
 
 def demo(
@@ -36,17 +45,21 @@ def demo(
     from orchestration.pipeline.rerun import rerun
 
     root, console = workspace_of(data, split_names([benchmarks]), workspace), Console()
-    say(console, f"workspace {root}", "dim")
+    say_workspace(root, console)
     with stoppable():
         result = rerun(root, orchestrator_of(context), console=console)
+        if result.short:
+            conclude(root, result, console)
+            raise typer.Exit(1)
         verdict = promote(root, export=lambda version: bundle_of(root, version))
         show_verdict(verdict)
         no_champion = verdict.outcome == "refused" and not verdict.champion
         if no_champion:
             say(console, "there is no champion: the answers below are the challenger's, which did not pass the gates",
                 "yellow")
-        deploy_and_ask(root, console, CHALLENGER if no_champion else CHAMPION)
-    conclude(root, result, console, closing(root))
+        alias = CHALLENGER if no_champion else CHAMPION
+        deploy_and_ask(root, console, alias)
+    conclude(root, result, console, closing(root, alias))
 
 
 def register(app: typer.Typer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from orchestration.cli.shared import Workspace
+from orchestration.cli.shared import Workspace, open_workspace, say_workspace
 
 
 def doctor(workspace: Workspace = None) -> None:
@@ -16,13 +16,14 @@ def doctor(workspace: Workspace = None) -> None:
     from rich.markup import escape
 
     from orchestration.machine.doctor import examine
-    from orchestration.pipeline.workspace import select_workspace
+    from orchestration.pipeline.hints import address
 
-    console, has_problem = Console(), False
+    root, console, has_problem = open_workspace(workspace), Console(), False
+    say_workspace(root, console)
     marks = {"ok": "[green]ok[/]     ", "note": "[yellow]note[/]   ", "problem": "[red]problem[/]"}
-    for finding in examine(select_workspace(workspace)):
-        fix = f"\n        [bold]{escape(finding.fix)}[/]" if finding.fix else ""
-        console.print(f"{marks[finding.level]} {escape(finding.what)}{fix}", highlight=False, soft_wrap=True)
+    for finding in examine(root):
+        fix = f"\n        [bold]{escape(address(finding.fix))}[/]" if finding.fix else ""
+        console.print(f"{marks[finding.level]} {escape(address(finding.what))}{fix}", highlight=False, soft_wrap=True)
         has_problem |= finding.level == "problem"
     if has_problem:
         raise typer.Exit(1)

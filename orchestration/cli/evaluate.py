@@ -18,6 +18,7 @@ from orchestration.cli.shared import (
     orchestrator_of,
     read_assignments,
     say,
+    say_workspace,
     split_names,
     stoppable,
     workspace_of,
@@ -77,6 +78,7 @@ def evaluate(
     find_systems(names)
     root, console = workspace_of(data, split_names([benchmarks]), workspace), Console()
     if list_only:
+        say_workspace(root, console)
         show_systems(root, load_config(root / "params.yaml"), console)
         return
     options = [f"answers.systems=[{', '.join(names)}]"] if systems.strip(", ") else []
@@ -84,9 +86,11 @@ def evaluate(
     options += [f"answers.questions={questions}"] if questions is not None else []
     set_params(root, [*read_assignments(params, None), *options, *(assign or [])])
     set_params(root, server_of_environment(load_config(root / "params.yaml"), console))
-    say(console, f"workspace {root}", "dim")
+    say_workspace(root, console)
     with stoppable():
-        rerun(root, orchestrator_of(context), select=["+report"], console=console)
+        result = rerun(root, orchestrator_of(context), select=["+report"], console=console)
+    if result.short:
+        raise CanopyError("; ".join(f"{task}: {what}" for task, what in result.short.items()))
     config = load_config(root / "params.yaml")
     count = show_answers(root, config, console)
     for name in config.benchmarks:

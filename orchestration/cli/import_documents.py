@@ -56,6 +56,8 @@ def _show(result: Imported, target: Path) -> None:
     """Print every file's fate, the items, what a person should know, and what comes next."""
     from rich.console import Console
 
+    from orchestration.pipeline.hints import command
+
     console = Console()
     again = f" ({result.reused} unchanged since the last time)" if result.reused else ""
     say(console, f"{result.read} files read = {result.imported} imported{again} + {len(result.skipped)} skipped + "
@@ -83,9 +85,10 @@ def _show(result: Imported, target: Path) -> None:
     if result.hidden:
         say(console, f"note: {result.hidden} hidden files or folders left out", "dim")
     if not result.questions:
-        say(console, "no questions: enough for a corpus (`canopy run --select +corpus`), not for training or "
-                     "evaluation; give some with --questions FILE, or write TARGET_DIR/questions.jsonl", "yellow")
-    say(console, f"next:   canopy run --data {target}")
+        corpus = command("run", "--data", str(target), "--select", "+corpus")
+        say(console, f"no questions: enough for a corpus ({corpus}), not for training or evaluation; give some with "
+                     f"--questions FILE, or write {target / 'questions.jsonl'}", "yellow")
+    say(console, f"next:   {command('run', '--data', str(target))}")
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from canopy.errors import CanopyError
 from orchestration.machine.environment import prepare_environment
 
 if TYPE_CHECKING:
@@ -36,14 +35,20 @@ def build_app() -> typer.Typer:
 def main(orchestrator: Orchestrator) -> None:
     """Run the program; an error that a user can act on is one red line and exit code 1."""
     prepare_environment()
+    from canopy.cli import one_line_errors
     from orchestration.machine.processes import end_like_ctrl_c
+    from orchestration.pipeline.hints import speak_of
 
     app = build_app()
     end_like_ctrl_c()
-    try:
+    speak_of(None)
+    with one_line_errors(_show_error):
         app(obj=orchestrator)
-    except CanopyError as e:
-        from rich.console import Console
 
-        Console(stderr=True).print(f"error: {e}", style="red", markup=False, highlight=False, soft_wrap=True)
-        raise SystemExit(1) from None
+
+def _show_error(message: str) -> None:
+    from rich.console import Console
+
+    from orchestration.cli.shared import say
+
+    say(Console(stderr=True), f"error: {message}", "red")

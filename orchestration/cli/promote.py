@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.shared import Workspace
+from orchestration.cli.shared import Workspace, open_workspace, print_whole, say, say_workspace
 
 if TYPE_CHECKING:
     from orchestration.models.promotion import Verdict
@@ -29,11 +29,13 @@ def promote(
 
     `canopy promote --dry-run` — every gate, and nothing moves
     """
+    from rich.console import Console
+
     from orchestration.models import promotion
     from orchestration.models.deployment import bundle_of
-    from orchestration.pipeline.workspace import select_workspace
 
-    root = select_workspace(workspace)
+    root = open_workspace(workspace)
+    say_workspace(root, Console())
     verdict = promotion.promote(root, dry_run=dry_run, force=force, reason=reason,
                                 export=lambda version: bundle_of(root, version))
     show_verdict(verdict)
@@ -47,25 +49,30 @@ def show_verdict(verdict: Verdict) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from orchestration.pipeline.hints import address
+
     console = Console()
     if verdict.outcome == "already champion":
-        console.print(f"version {verdict.challenger} is the champion already; nothing to do")
+        say(console, f"version {verdict.challenger} is the champion already; nothing to do")
         return
     opponent = f"version {verdict.champion}" if verdict.champion else "f0"
     table = Table("gate", "", "why", title=f"version {verdict.challenger} against {opponent}", title_justify="left")
     for gate in verdict.gates:
-        table.add_row(escape(gate.name), "[green]pass[/]" if gate.passed else "[red]FAIL[/]", escape(gate.why))
-    console.print(table)
+        why = escape(address(gate.why))
+        table.add_row(escape(gate.name), "[green]pass[/]" if gate.passed else "[red]FAIL[/]", why)
+    print_whole(console, table)
     if verdict.outcome == "promoted":
         previous = ("" if not verdict.champion else
                     f"; version {verdict.champion} is previous_champion (`canopy rollback` goes back)")
-        console.print(f"[green]champion is now version {verdict.challenger}[/]{previous}\n"
-                      "next: `canopy serve`, or `canopy compress \"a question\"`")
+        say(console, f"champion is now version {verdict.challenger}{previous}", "green")
+        say(console, "next: `canopy serve`, or `canopy compress \"a question\"`")
     elif verdict.outcome == "would promote":
-        console.print("every gate passes (dry run: nothing was moved)" if verdict.passed
-                      else "would promote by force (dry run)")
+        say(console, "every gate passes (dry run: nothing was moved)" if verdict.passed
+            else "would promote by force (dry run)")
     else:
-        console.print("[red]not promoted: the gates above say why[/]")
+        say(console, "not promoted: the gates above say why", "red")
+        say(console, "next: `canopy compress \"a question\" --alias challenger` or `canopy serve --alias challenger` "
+                     "uses the model all the same; `canopy promote --force --reason \"...\"` overrules the gates")
 
 
 def register(app: typer.Typer) -> None:

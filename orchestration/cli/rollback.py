@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from orchestration.cli.shared import Workspace
+from orchestration.cli.shared import Workspace, open_workspace, say, say_workspace
 
 
 def rollback(workspace: Workspace = None) -> None:
@@ -13,11 +13,14 @@ def rollback(workspace: Workspace = None) -> None:
     Swaps the aliases `champion` and `previous_champion`; calling it twice changes nothing. A running service keeps the
     version that it was started with: start it again to serve the other one.
     """
-    from orchestration.models import promotion
-    from orchestration.pipeline.workspace import select_workspace
+    from rich.console import Console
 
-    now, before = promotion.rollback(select_workspace(workspace))
-    typer.echo(f"champion is now version {now} (was {before}); start the service again to serve it")
+    from orchestration.models import promotion
+
+    root, console = open_workspace(workspace), Console()
+    say_workspace(root, console)
+    now, before = promotion.rollback(root)
+    say(console, f"champion is now version {now} (was {before}); start the service again (`canopy serve`) to serve it")
 
 
 def register(app: typer.Typer) -> None:

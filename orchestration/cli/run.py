@@ -14,8 +14,10 @@ from orchestration.cli.shared import (
     ParamsFiles,
     Workspace,
     orchestrator_of,
+    print_whole,
     read_assignments,
     say,
+    say_workspace,
     split_names,
     stoppable,
     workspace_of,
@@ -69,7 +71,7 @@ def run(
 
     console = Console()
     set_params(root, read_assignments(params, assign))
-    say(console, f"workspace {root}", "dim")
+    say_workspace(root, console)
     with stoppable():
         result = rerun(root, orchestrator_of(context), select=split_names(select or []),
                        force=split_names(force or []), console=console)
@@ -77,22 +79,44 @@ def run(
 
 
 def conclude(root: Path, result: Rerun, console: Console, next_steps: Sequence[str] = ()) -> None:
-    """Print how much ran, the report's summary tables, and where to look next."""
-    if not result.ran and not result.kept:
+    """Print how much ran, what there are too few questions for, the report's summary tables, and what to type next."""
+    if not result.ran and not result.kept and not result.short:
         console.print(f"[green]Nothing to do:[/green] everything is up to date (looked in {result.seconds:.1f} s).",
                       highlight=False)
     else:
         kept = f", kept {len(result.kept)} that needed no run" if result.kept else ""
         console.print(f"[green]Ran {len(result.ran)}[/green]{kept}, in {result.seconds:.1f} s.", highlight=False)
     report = root / "data" / "report" / "report.html"
-    if not report.exists():
-        return
-    _show_summary(root, console)
-    for line in next_steps or (
-            f"report: {report}",
-            "next:   `canopy promote`, then `canopy compress \"a question\"` or `canopy serve`; `canopy ui` shows runs "
-            "and models"):
-        console.print(line, highlight=False, soft_wrap=True)
+    if report.exists() and "node_encoder" not in result.short:
+        _show_summary(root, console)
+        if not next_steps:
+            say(console, f"report: {report}")
+    for task, what in result.short.items():
+        say(console, f"{task} is left out, with what needs it: {what}", "yellow")
+    for line in next_steps or _next_steps(root, result, trained=report.exists()):
+        say(console, line)
+
+
+def _next_steps(root: Path, result: Rerun, *, trained: bool) -> list[str]:
+    """What to type next: commands that run as they stand, each with its purpose as the shell's comment."""
+    from canopy.config import load_config
+    from orchestration.pipeline.hints import command
+
+    if result.short:
+        config = load_config(root / "params.yaml")
+        items = [entry.path + "/items.jsonl" for entry in config.benchmarks.values() if entry.adapter == "native"]
+        steps = [(command("run", workspace=root), "once there are more questions (docs/own-documents.md)"),
+                 *((command("compress", "a question", i), "the documents without a trained model") for i in items[:1])]
+    elif trained:
+        steps = [(command("promote", workspace=root), "makes the model the champion, if it passes the gates"),
+                 (command("compress", "a question", workspace=root),
+                  "asks the champion; before there is one, add --alias challenger"),
+                 (command("serve", workspace=root), "the service, likewise"),
+                 (command("ui", workspace=root), "runs and models in the browser")]
+    else:
+        steps = [(command("run", workspace=root), "the stages that were not selected")]
+    width = max(len(line) for line, _ in steps)
+    return [f"{'next:' if not n else '':7} {line:{width}}  # {purpose}" for n, (line, purpose) in enumerate(steps)]
 
 
 def _show_summary(root: Path, console: Console) -> None:
@@ -104,12 +128,12 @@ def _show_summary(root: Path, console: Console) -> None:
     def text(value: object) -> str:
         return escape(f"{value:,.3g}" if isinstance(value, float) else "" if value is None else str(value))
 
-    for name, rows in read_summary(root, "report").tables.items():
+    for name, rows in ((n, rows) for n, rows in read_summary(root, "report").tables.items() if rows):
         columns = list(dict.fromkeys(k for row in rows for k in ("benchmark", "system", *row) if k in row))
         table = Table(*[c.replace("_", " ") for c in columns], title=name, title_justify="left")
         for row in rows:
             table.add_row(*[text(row.get(c)) for c in columns])
-        console.print(table)
+        print_whole(console, table)
 
 
 def register(app: typer.Typer) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.shared import Alias, Workspace
+from orchestration.cli.shared import Alias, Workspace, open_workspace, say_workspace
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -29,6 +29,8 @@ def serve(
 
       curl -s localhost:3001/compress -H 'content-type: application/json' -d '{"question": "...", "k": 3}'
     """
+    from rich.console import Console
+
     from orchestration.models.deployment import (
         bundle_of,
         check_port,
@@ -37,9 +39,10 @@ def serve(
         serve_command,
         service_environment,
     )
-    from orchestration.pipeline.workspace import code_root, select_workspace
+    from orchestration.pipeline.workspace import code_root
 
-    root = select_workspace(workspace)
+    root = open_workspace(workspace)
+    say_workspace(root, Console(stderr=True))
     address = "127.0.0.1" if host == "localhost" else host
     check_port(address, port)
     bundle = bundle_of(root, resolve_version(root, alias))

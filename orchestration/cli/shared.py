@@ -54,8 +54,13 @@ def stoppable() -> Iterator[None]:
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
-    """Print one line as it is: no markup, no highlighting, no line breaks of Rich's own."""
-    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+    """Print one line as it is: no markup, no highlighting, no line breaks of Rich's own.
+
+    Commands in backticks become such that they run as they stand (see `orchestration.pipeline.hints`).
+    """
+    from orchestration.pipeline.hints import address
+
+    console.print(address(line), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def width_of(table: Table, console: Console) -> int:
@@ -102,14 +107,36 @@ def workspace_of(data: Path | None, names: Sequence[str], option: Path | None) -
     """
     from canopy.config import load_config
     from orchestration.pipeline.data_options import benchmarks_at, workspace_for
-    from orchestration.pipeline.workspace import make_workspace, select_workspace
+    from orchestration.pipeline.hints import speak_of
+    from orchestration.pipeline.workspace import make_workspace
 
-    if data is None and not names:
-        return select_workspace(option)
     if data is None:
-        root = select_workspace(option)
-        if set(names) == set(load_config(root / "params.yaml").benchmarks):
+        root = open_workspace(option)
+        if not names or set(names) == set(load_config(root / "params.yaml").benchmarks):
             return root
         raise DataError(f"--benchmarks {','.join(names)}: say where their release files are with --data DIR")
     benchmarks = benchmarks_at(data, names)
-    return make_workspace(option or workspace_for(benchmarks), benchmarks)
+    root = make_workspace(option or workspace_for(benchmarks), benchmarks)
+    speak_of(root)
+    return root
+
+
+def open_workspace(option: Path | None) -> Path:
+    """The workspace that ``--workspace`` or the place names; messages from here on are about it.
+
+    Raises
+    ------
+    DataError
+        If the folder that was named is no workspace.
+    """
+    from orchestration.pipeline.hints import speak_of
+    from orchestration.pipeline.workspace import select_workspace
+
+    root = select_workspace(option)
+    speak_of(root)
+    return root
+
+
+def say_workspace(root: Path, console: Console) -> None:
+    """Print which workspace a command speaks of."""
+    say(console, f"workspace {root}", "dim")

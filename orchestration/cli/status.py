@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orchestration.cli.shared import Workspace, orchestrator_of, say
+from orchestration.cli.shared import Workspace, open_workspace, orchestrator_of, say, say_workspace
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,13 +23,12 @@ def status(context: typer.Context, workspace: Workspace = None) -> None:
     from rich.console import Console
 
     from orchestration.pipeline.status import differences, look
-    from orchestration.pipeline.workspace import select_workspace
 
-    root, console = select_workspace(workspace), Console()
+    root, console = open_workspace(workspace), Console()
+    say_workspace(root, console)
     with orchestrator_of(context).open(root) as history:
         view = look(root, history)
         disagreements = differences(view, root)
-    say(console, f"workspace {root}", "dim")
     console.print(_table(view))
     if view.reported:
         say(console, f"taken over from dvc.lock, made outside Dagster: {', '.join(view.reported)}")
@@ -43,7 +42,7 @@ def status(context: typer.Context, workspace: Workspace = None) -> None:
     agreement = "do NOT agree (above)" if disagreements else "agree"
     conclusion = (f"{len(stale)} of {len(view.tasks)} are stale: `canopy run` makes them, and what changes below them"
                   if stale else "Everything is up to date")
-    console.print(f"Dagster and `dvc status` {agreement}. {conclusion}", highlight=False)
+    say(console, f"Dagster and `dvc status` {agreement}. {conclusion}")
 
 
 def _table(view: View) -> Table:

@@ -9,6 +9,7 @@ import typer
 from orchestration.cli.shared import (
     Systems,
     Workspace,
+    open_workspace,
     orchestrator_of,
     print_whole,
     say,
@@ -39,7 +40,8 @@ def sweep(
     `dvc exp run -S hierarchy.branching=4` does one value in place. It needs git: a checkout with `no_scm = false` in
     .dvc/config and dvc.lock committed. Workspaces without git, as `canopy run --data` makes them, have this command.
 
-    `canopy sweep hierarchy.branching=2,3,4` — the paper's figure on B
+    `canopy sweep hierarchy.branching=2,3,4` — the paper's Tables 3 and 9, with a model trained for each B (for one
+    model at several B, `store.branchings` in params.yaml adds Table 9 to the report)
 
     `canopy sweep answers.k=5,10,20 answers.rounds=1,3 --systems canopy,vanilla`
     """
@@ -50,11 +52,10 @@ def sweep(
     from orchestration.cli.evaluate import server_of_environment
     from orchestration.pipeline.parameter_sweep import compare, plan_points, run_points, write_comparison
     from orchestration.pipeline.params_file import set_params
-    from orchestration.pipeline.workspace import select_workspace
 
     names = [n for n in split_names([systems]) if n != "all"]
     find_systems(names)
-    root, console = select_workspace(workspace), Console()
+    root, console = open_workspace(workspace), Console()
     fixed = [f"answers.systems=[{', '.join(names)}]"] if systems.strip(", ") else []
     points = plan_points(root, assignments, fixed)
     set_params(root, server_of_environment(load_config(root / "params.yaml"), console))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from canopy.errors import CanopyError
-from orchestration.cli.shared import Workspace, orchestrator_of
+from orchestration.cli.shared import Workspace, open_workspace, orchestrator_of
 from orchestration.machine.loopback import open_local
 from orchestration.machine.processes import start_group, stop_groups
 from orchestration.pipeline.workspace import code_root
@@ -134,10 +134,8 @@ def ui(
 
     Dagster shows assets, runs and checks, and materializes them; MLflow shows runs and registered models.
     """
-    from orchestration.pipeline.workspace import select_workspace
-
-    root = select_workspace(workspace)
-    print(f"starting over {root} ...", flush=True)
+    root = open_workspace(workspace)
+    print(f"workspace {root}\nstarting ...", flush=True)
     try:
         with running(root, orchestrator_of(context), dagster_port, mlflow_port) as addresses:
             print(f"Dagster  {addresses.dagster}   assets, runs, checks: materialize from here\n"

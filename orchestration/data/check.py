@@ -52,13 +52,14 @@ class Reason:
 
 @dataclass(slots=True)
 class Check:
-    """What `check_data` found out.
+    """What `check_data` found out about the benchmark of this name.
 
     ``lacking`` holds groups of roles of which one is needed and none is there. ``counts`` (records by fate),
     ``read_from`` (records by file name), ``reasons`` and ``totals`` (items, questions, annotations) are empty if the
     records were not read. ``trouble`` says why they cannot be read.
     """
 
+    name: str
     release: Benchmark
     files: list[FileCheck]
     lacking: list[tuple[str, ...]]
@@ -118,7 +119,7 @@ def check_data(name: str, folder: Path, read: bool | None = None) -> Check:
         paths = by_role[file.role]
         files += [FileCheck(file, p, _size(p), _checksum(file, p, sums)) for p in paths] or [FileCheck(file, None)]
     lacking = [group for group in release.needs if not any(by_role[r] for r in group)]
-    check = Check(release, files, lacking)
+    check = Check(name, release, files, lacking)
     total_bytes = sum(f.size for f in files if f.path and f.path.is_file())
     if check.usable and (read or (read is None and total_bytes <= QUICK_BYTES)):
         _read_records(check, name, adapter, folder)
@@ -150,7 +151,7 @@ def _size(path: Path) -> int:
 def _checksum(file: ReleaseFile, path: Path, sums: Mapping[str, str]) -> str:
     known = file.sha256 or (sums.get(target_name(file), "") if file.url else "")
     if not known or not path.is_file():
-        return "none known"
+        return "none is published"
     if file_sha256(path) == known:
         return "as published" if file.sha256 else "as fetched"
     return NOT_PUBLISHED if file.sha256 else CHANGED

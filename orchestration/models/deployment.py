@@ -17,7 +17,7 @@ from canopy.bundle.parts import ModelParts, read_parts
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
 from orchestration.machine.environment import QUIET
-from orchestration.models.registry import CHAMPION, MODEL, version_by_alias, version_parts
+from orchestration.models.registry import CHALLENGER, CHAMPION, MODEL, PREVIOUS, version_by_alias, version_parts
 from orchestration.models.tracking import open_client
 from orchestration.pipeline.workspace import code_root
 from serving.bundle import check_same_items, export_bundle
@@ -42,9 +42,17 @@ def resolve_version(workspace: Path, alias: str = CHAMPION) -> ModelVersion:
     DataError
         If there is none; the message names the command that makes one.
     """
-    version = version_by_alias(open_client(workspace), alias)
+    client = open_client(workspace)
+    version = version_by_alias(client, alias)
     if version is None:
-        fix = "run `canopy promote`" if alias == CHAMPION else "run `canopy run`, which registers one"
+        if version_by_alias(client, CHALLENGER) is None:
+            fix = "run `canopy run`, which registers one"
+        elif alias == CHAMPION:
+            fix = "run `canopy promote`, or take the newest model as it is: --alias challenger"
+        elif alias == PREVIOUS:
+            fix = "no champion was replaced yet; --alias champion or --alias challenger names another version"
+        else:
+            fix = f"the aliases are {CHAMPION}, {CHALLENGER} and {PREVIOUS}"
         database = workspace / ".canopy" / "mlflow.db"
         raise DataError(f"no version of {MODEL} has the alias {alias!r} in {database}; {fix}")
     return version

@@ -13,7 +13,7 @@ from canopy.errors import CanopyError, DataError
 from canopy.paths import Paths
 from canopy.stages.registry import PER_BENCHMARK, STAGES
 from orchestration.models.evaluation_data import evaluation_data_digest, measurable_benchmarks
-from orchestration.models.quality import BenchmarkScores, Comparison, read_scores
+from orchestration.models.quality import BenchmarkScores, Comparison, Difference, fewest_questions, read_scores
 from orchestration.models.reevaluation import evaluate_again
 from orchestration.models.registry import evaluated_benchmarks, per_question
 
@@ -130,6 +130,16 @@ def _checks_gate(workspace: Path, config: Config) -> Gate:
     return Gate("data checks", True, f"{count} checks of {len(STAGES)} stages, none of the blocking ones fails")
 
 
+def _count_needed(pooled: Difference, required: float, fewest: int) -> str:
+    """How many test questions that takes, where more of them may decide it."""
+    needed = pooled.questions_needed(required) or 0
+    if pooled.questions < fewest:
+        about = f", and about {needed:,} with a difference like this" if needed > fewest else ""
+        return f", on at least {fewest} test questions{about}: there {'is' if pooled.questions == 1 else 'are'} " \
+               f"{pooled.questions}"
+    return f"; with a difference like this that takes about {needed:,} test questions" if needed else ""
+
+
 def _quality_gates(config: Config, scores: dict[str, BenchmarkScores], opponent: str) -> list[Gate]:
     """Whether the challenger is better over all benchmarks, and worse on none of them."""
     settings, comparison = config.promotion, Comparison(config, scores)
@@ -139,8 +149,11 @@ def _quality_gates(config: Config, scores: dict[str, BenchmarkScores], opponent:
     gates = [Gate(f"{settings.metric} against {opponent}", pooled.gain > settings.min_difference,
                   f"{pooled.description}; required: {needed}")]
     if settings.require_interval_above:
-        gates.append(Gate("interval above the required difference", pooled.lowest_gain > settings.min_difference,
-                          f"{pooled.description}; required: the whole interval {needed} than {opponent}"))
+        fewest = fewest_questions(config.evaluation.confidence)
+        passed = pooled.lowest_gain > settings.min_difference and pooled.questions >= fewest
+        gates.append(Gate("interval above the required difference", passed, (
+            f"{pooled.description}; required: the whole interval {needed} than {opponent}"
+            f"{_count_needed(pooled, settings.min_difference, fewest)}")))
     for benchmark in sorted(scores) if len(scores) > 1 else []:
         single = comparison.compare([benchmark])
         gates.append(Gate(f"no loss on {benchmark}", not single.loses, single.description))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from canopy.config import load_config
 from canopy.errors import CanopyError
 from orchestration.models.gate import SERVABLE, Export, Gate, check_gates, export_gate
+from orchestration.models.quality import fewest_questions
 from orchestration.models.registry import CHALLENGER, CHAMPION, MODEL, PREVIOUS, registry_lock, version_by_alias
 from orchestration.models.tracking import open_client
 
@@ -68,7 +69,9 @@ def promote(workspace: Path, *, dry_run: bool = False, force: bool = False, reas
     with registry_lock(workspace):
         challenger, champion = version_by_alias(client, CHALLENGER), version_by_alias(client, CHAMPION)
         if challenger is None:
-            raise PromotionError("no challenger is registered; `canopy run` trains, evaluates and registers one")
+            raise PromotionError("no challenger is registered; `canopy run` trains, evaluates and registers one. That "
+                                 "takes questions with gold on both sides of the split, and promotion at least "
+                                 f"{fewest_questions(config.evaluation.confidence)} on the test side")
         if champion is not None and champion.version == challenger.version:
             return Verdict(str(challenger.version), str(champion.version), (), "already champion")
         gates = check_gates(workspace, config, client, challenger, champion)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from canopy.scoring.measure import EVALUATION, Measure, measures_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,36 @@ class Difference:
     lowest_gain: float
     highest_gain: float
     description: str
+    questions: int
+
+    def questions_needed(self, required: float) -> int | None:
+        """About how many questions would put the whole interval above a required gain; None: as many as there are.
+
+        An interval narrows with the root of the number of questions, so that this holds if the gain stays the same.
+        None also if the gain itself is not above what is required.
+        """
+        if not self.gain > required or self.lowest_gain > required:
+            return None
+        return math.ceil(self.questions * ((self.gain - self.lowest_gain) / (self.gain - required)) ** 2)
 
     @property
     def loses(self) -> bool:
         """Whether the whole interval lies below zero."""
         return bool(np.isfinite(self.highest_gain) and self.highest_gain < 0)
+
+
+def fewest_questions(confidence: float) -> int:
+    """The fewest questions with which an interval of this confidence says anything: 6 at 95%.
+
+    With fewer, all of them may be better by chance (sign test, two-sided), whatever resampling makes of them: one
+    question gives an interval without width.
+    """
+    return 1 + math.ceil(round(-math.log2(1 - confidence), 9))
+
+
+def plural(questions: int) -> str:
+    """``1 question``, ``2 questions``."""
+    return f"{questions:,} question{'' if questions == 1 else 's'}"
 
 
 def find_measure(metric: str) -> Measure:
@@ -124,7 +149,7 @@ class Comparison:
         interval = paired_ratio_bootstrap(mine, theirs, e.resamples, e.seed, e.confidence)
         ends = sorted((self._sign * interval.low, self._sign * interval.high))
         return Difference(float(self._sign * interval.estimate), float(ends[0]), float(ends[1]),
-                          self._describe(mine, theirs, interval))
+                          self._describe(mine, theirs, interval), len(mine[0]))
 
     def _describe(self, mine: Ratio, theirs: Ratio, interval: Interval) -> str:
         scale, unit = self.scale
@@ -132,7 +157,7 @@ class Comparison:
                          for n, m in (theirs, mine))
         return (f"{self._measure.label} {before:.1f} ({self._opponent}) -> {after:.1f}: "
                 f"{scale * interval.estimate:+.1f}{unit}, {self._settings.confidence:.0%} interval "
-                f"{scale * interval.low:+.1f} to {scale * interval.high:+.1f}, {len(mine[0])} questions")
+                f"{scale * interval.low:+.1f} to {scale * interval.high:+.1f}, {plural(len(mine[0]))}")
 
     def _strongest(self) -> str:
         """The champion, or the better of the two ways to encode with f0."""

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from canopy.bundle.parts import ModelParts, part_sha256, read_parts
 from canopy.config import Config, load_config
 from canopy.digests import text_sha256
-from canopy.errors import DataError
+from canopy.errors import DataError, Shortage
 from canopy.evaluation.systems import TUNED
 from canopy.scoring.measure import EVALUATION, measures_of
 from orchestration.models.evaluation_data import evaluation_data_digest, measurable_benchmarks
@@ -91,10 +91,10 @@ def _read_evaluations(workspace: Path, config: Config) -> dict[str, Evaluation]:
     """The evaluation of each benchmark that has something to measure."""
     benchmarks = measurable_benchmarks(workspace, config)
     if not benchmarks:
-        raise DataError(f"{', '.join(config.benchmarks)}: no test question with gold evidence, so nothing was "
-                        "measured, and a model is registered only with what it was measured on. Give more questions, "
-                        "with gold in other items, or mark some \"split\": \"test\"; the adapter is in "
-                        f"{workspace / 'data' / 'node_encoder'} all the same")
+        raise Shortage(f"{', '.join(config.benchmarks)}: no test question with gold evidence, so nothing was "
+                       "measured, and a model is registered only with what it was measured on. Give more questions, "
+                       "with gold in other items, or mark some \"split\": \"test\"; the adapter is in "
+                       f"{workspace / 'data' / 'node_encoder'} all the same")
     return {b: _read_evaluation(workspace, config, b) for b in benchmarks}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,9 +34,10 @@ def benchmarks_at(data: Path, names: Sequence[str]) -> dict[str, dict[str, str]]
     if not names:
         if not (data / "items.jsonl").is_file():
             target = data.with_name(data.name + "-canopy")
-            raise DataError(f"{data}: not in the native format (no items.jsonl there); `canopy import {data} {target}` "
-                            "makes such a folder of documents, tables, images and videos; folders of official release "
-                            "files are named with --benchmarks")
+            command = shlex.join(("canopy", "import", str(data), str(target)))
+            raise DataError(f"{data}: not in the native format (no items.jsonl there); `{command}` makes such a folder "
+                            "of documents, tables, images and videos; folders of official release files are named with "
+                            "--benchmarks")
         return {slug(data.name): {"adapter": "native", "path": str(data)}}
     if list(names) == ["all"]:
         names = [p.name for p in sorted(data.iterdir()) if p.is_dir() and adapter_for(p.name)]

@@ -57,6 +57,8 @@ class History(Protocol):
 
         Raises
         ------
+        Shortage
+            If there are too few questions for the stage.
         CanopyError
             If the stage fails; an internal error leaves its traceback in ``.canopy/logs``.
         KeyboardInterrupt

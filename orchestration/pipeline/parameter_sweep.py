@@ -13,7 +13,7 @@ import yaml
 
 from canopy.atomic import write_bytes
 from canopy.config import load_config
-from canopy.errors import DataError
+from canopy.errors import CanopyError, DataError
 from orchestration.pipeline.data_options import slug
 from orchestration.pipeline.params_file import set_params
 from orchestration.pipeline.sweep_point import Point, make_point
@@ -86,7 +86,9 @@ def run_points(root: Path, points: Sequence[Point], orchestrator: Orchestrator, 
 
     check_points(root, points)
     console.print(f"workspace {root}: what the values do not touch", style="dim", highlight=False, soft_wrap=True)
-    rerun(root, orchestrator, select=["+evaluation"], console=console)  # not its answers: every point has its own
+    shared = rerun(root, orchestrator, select=["+evaluation"], console=console)  # every point has answers of its own
+    if shared.short:
+        raise CanopyError("; ".join(f"{task}: {what}" for task, what in shared.short.items()))
     summaries = []
     for point in points:
         make_point(root, point)

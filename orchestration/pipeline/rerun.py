@@ -11,7 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from canopy.errors import CanopyError, DataError
+from canopy.errors import CanopyError, DataError, Shortage
+from orchestration.pipeline.hints import address
 from orchestration.pipeline.history import History, Orchestrator
 from orchestration.pipeline.lineage import shorten
 from orchestration.pipeline.locks import locked
@@ -22,11 +23,15 @@ _MOST_TIMES = 3  # runs of one task in one rerun: raw files may change once mean
 
 @dataclass(slots=True)
 class Rerun:
-    """What a rerun did: the tasks that ran, with reasons, how often, and those that were unchanged or restored."""
+    """What a rerun did: the tasks that ran, with reasons, how often, and those that were unchanged or restored.
+
+    ``short``: the tasks that there are too few questions for, and what is missing.
+    """
 
     ran: dict[str, tuple[str, ...]] = field(default_factory=dict)
     times: Counter[str] = field(default_factory=Counter)
     kept: dict[str, str] = field(default_factory=dict)
+    short: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -80,6 +85,8 @@ def rerun(workspace: Path, orchestrator: Orchestrator, *, select: Sequence[str] 
           console: Console | None = None) -> Rerun:
     """Run every chosen (asset, partition) that is stale or missing once its inputs are fresh, until none is left.
 
+    A task with too few questions is left out, with all that needs it.
+
     Raises
     ------
     CanopyError
@@ -102,25 +109,29 @@ def rerun(workspace: Path, orchestrator: Orchestrator, *, select: Sequence[str] 
                     names = ", ".join(sorted(chosen_forced))
                     raise DataError(f"--force {names}: not among --select {' '.join(select)}")
             moved = {n for n in chosen if view.code.get(n) != code.get(n)}
-            wave = [t for t in _ready(view, chosen, pending) if t.name not in moved]
+            wave = [t for t in _ready(view, chosen, pending) if t.name not in moved and t.name not in summary.short]
             if not wave:
                 break
             for task in wave:
-                _run_one(task, task.name in pending, history, console, summary)
+                try:
+                    _run_one(workspace, task, task.name in pending, history, console, summary)
+                except Shortage as e:
+                    summary.short[task.name] = str(e).removeprefix(f"{task.name}: ")
+                    console.print("  [yellow]left out[/yellow] too few questions", highlight=False)
                 pending.discard(task.name)
         left = [n for n, t in view.tasks.items() if n in chosen and t.stale]
         if moved & set(left):
             names = ", ".join(n for n in left if n in moved)
             raise CanopyError(f"{names}: code or parameters changed while this run went on; "
                               "what is finished is kept: run `canopy run` again")
-        if left:
+        if left and not summary.short:
             console.print(f"[yellow]{', '.join(left)}: still stale, because something they need is and was not selected"
                           "[/yellow]")
     summary.seconds = time.perf_counter() - started
     return summary
 
 
-def _run_one(task: Task, forced: bool, history: History, console: Console, summary: Rerun) -> None:
+def _run_one(workspace: Path, task: Task, forced: bool, history: History, console: Console, summary: Rerun) -> None:
     why = task.why if not forced or task.stale else ("asked for with --force",)
     summary.times[task.name] += 1
     if summary.times[task.name] > _MOST_TIMES:
@@ -137,5 +148,5 @@ def _run_one(task: Task, forced: bool, history: History, console: Console, summa
         summary.ran[task.name] = why
         console.print(f"  [green]done[/green] {seconds:.1f} s  {numbers}", highlight=False, soft_wrap=True)
     if notes := values.get("notes"):
-        text = "  " + str(notes).replace("\n", "\n  ")
+        text = "  " + address(str(notes), workspace).replace("\n", "\n  ")
         console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)

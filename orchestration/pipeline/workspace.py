@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,6 +39,12 @@ def is_workspace(folder: Path) -> bool:
     return bool(_STAGE_COMMAND.search(graph.read_text("utf-8")))
 
 
+def default_workspace() -> Path:
+    """The current folder if it is a workspace, otherwise the checkout."""
+    here = Path.cwd()
+    return here if is_workspace(here) else code_root()
+
+
 def select_workspace(option: Path | None = None) -> Path:
     """The workspace a command works in: its ``--workspace``, $CANOPY_WORKSPACE, the current folder or the checkout.
 
@@ -50,11 +57,10 @@ def select_workspace(option: Path | None = None) -> Path:
     """
     folder = option or (Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else None)
     if folder is None:
-        here = Path.cwd()
-        folder = here if is_workspace(here) else code_root()
+        folder = default_workspace()
     if not is_workspace(folder):
         raise DataError(f"{folder}: no workspace (no dvc.yaml and params.yaml of canopy); "
-                        f"`canopy run --workspace {folder} --data DIR` makes one")
+                        f"`canopy run --workspace {shlex.quote(str(folder))} --data DIR` makes one")
     return refresh(folder.resolve())
 
 

@@ -60,8 +60,8 @@ def test_what_reads_the_same_folds() -> None:
 @pytest.mark.parametrize("fold", FOLDINGS)
 def test_what_differs_in_a_sign_a_digit_a_unit_or_a_word_stays_two(old: str, new: str, fold: Folding) -> None:
     words = ("Store type A at -20 degrees , pay €1,200 , join the C# group , allow +5 and 3% , boil at 90°C for 10² "
-             "s , use 5 MW , ask US , give .5 mg , leave 6′ free , book (7) as CO₂ loss , check x < y and 3:2 , take ½ of "
-             "nine parts to Brno , and you may go home after that .")
+             "s , use 5 MW , ask US , give .5 mg , leave 6′ free , book (7) as CO₂ loss , check x < y and 3:2 , take ½ "
+             "of nine parts to Brno , and you may go home after that .")
     assert old in words and folds(text("a", words), text("b", words.replace(old, new)), fold=fold) == (
         {"x/b": ("x/a", "near")} if fold != "equal" and (old, new) == ("(7)", "7") else {})
 
