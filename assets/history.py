@@ -17,6 +17,7 @@ from assets.workspace_assets import build_assets
 from canopy.atomic import write_bytes
 from canopy.errors import CanopyError, Shortage
 from orchestration.machine.processes import identity, is_alive
+from orchestration.pipeline.hints import address
 from orchestration.pipeline.history import Standing
 from orchestration.pipeline.lineage import Graph, Snapshot
 
@@ -45,7 +46,8 @@ class DagsterHistory:
             process = run.tags.get(PROCESS_TAG)
             # A run without the tag was started by the UI, and ended before its first step.
             if not is_alive(process) if process else untagged:
-                message = f"process {process or 'of this run'} was killed; `canopy run` runs this again"
+                message = address(f"process {process or 'of this run'} was killed; `canopy run` runs this again",
+                                  self._workspace, anywhere=True)
                 self._instance.report_run_failed(run, message)
                 closed += 1
         return closed

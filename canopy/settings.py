@@ -124,11 +124,10 @@ def describe_errors(error: ValidationError, model: type[BaseModel]) -> str:
 def _suggestion(steps: list[str], keys: list[str]) -> str:
     """The keys nearest to an unknown one: in its group, then by their last step anywhere; otherwise its group's."""
     group = ".".join(steps[:-1])
-    if steps[:1] == ["benchmarks"] and len(steps) == 3:
-        group = "benchmarks.<name>"
+    if steps[0] == "benchmarks" and len(steps) > 2:
+        keys = [k.replace("<name>", steps[1]) for k in keys]
     siblings = [k.rpartition(".")[2] for k in keys if k.rpartition(".")[0] == group]
-    own = ".".join(steps[:-1])
-    near = [f"{own}.{k}".strip(".") for k in get_close_matches(steps[-1], siblings, n=3)]
+    near = [f"{group}.{k}".strip(".") for k in get_close_matches(steps[-1], siblings, n=3)]
     last: dict[str, list[str]] = {}
     for key in keys:
         last.setdefault(key.rpartition(".")[2], []).append(key)

@@ -46,7 +46,8 @@ def resolve_version(workspace: Path, alias: str = CHAMPION) -> ModelVersion:
     version = version_by_alias(client, alias)
     if version is None:
         if version_by_alias(client, CHALLENGER) is None:
-            fix = "run `canopy run`, which registers one"
+            fix = "run `canopy run`, which registers one" + (
+                "; then run `canopy promote`" if alias == CHAMPION else "")
         elif alias == CHAMPION:
             fix = "run `canopy promote`, or take the newest model as it is: --alias challenger"
         elif alias == PREVIOUS:

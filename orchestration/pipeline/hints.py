@@ -29,15 +29,16 @@ def speak_of(workspace: Path | None) -> None:
     _WORKSPACE.set(workspace)
 
 
-def program() -> str:
+def program(*, anywhere: bool = False) -> str:
     """The program as a shell takes it: ``canopy`` if it is on the path, otherwise its file."""
     called = Path(sys.argv[0])
-    if called.name == "program.py":  # python -m assets.program
+    if called.name == "program.py" or anywhere:  # python -m assets.program, or a tool's own process
         called = Path(sys.executable).with_name("canopy")
     on_path = shutil.which("canopy")
     if called.name != "canopy" or not called.is_file() or (on_path and os.path.samefile(on_path, called)):
         return "canopy"
-    return shlex.quote(_short(Path(os.path.abspath(called)), inside="./"))
+    full = Path(os.path.abspath(called))
+    return shlex.quote(str(full) if anywhere else _short(full, inside="./"))
 
 
 def command(*arguments: str, workspace: Path | None = None) -> str:
@@ -48,32 +49,38 @@ def command(*arguments: str, workspace: Path | None = None) -> str:
     workspace : Path, optional
         What it is about; it is named unless the command would choose that one by itself. None: about no workspace.
     """
-    return " ".join([program(), *map(_quote, arguments), *_option(workspace)])
+    return " ".join([program(), *map(_quote, arguments), *_option(workspace, anywhere=False)])
 
 
-def address(message: str, workspace: Path | None = None) -> str:
+def address(message: str, workspace: Path | None = None, *, anywhere: bool = False) -> str:
     """The message with its commands in backticks made such that they run as they stand, as `command` writes them.
 
     Parameters
     ----------
     workspace : Path, optional
         What it is about; otherwise the workspace that the running command speaks of.
+    anywhere : bool
+        The message is not read where this process runs, as in a tool's page: the workspace is named in any case.
     """
-    option = _option(workspace or _WORKSPACE.get())
+    option = _option(workspace or _WORKSPACE.get(), anywhere=anywhere)
 
     def complete(hint: re.Match[str]) -> str:
         name, arguments = hint["command"], (hint["arguments"] or "").strip()
         chosen = name not in ABOUT_A_WORKSPACE or "--workspace" in arguments or "--data" in arguments
-        return f"`{' '.join([program(), name, *([arguments] if arguments else []), *([] if chosen else option)])}`"
+        words = [program(anywhere=anywhere), name, *([arguments] if arguments else []), *([] if chosen else option)]
+        return f"`{' '.join(words)}`"
 
     return _HINT.sub(complete, message)
 
 
-def _option(workspace: Path | None) -> list[str]:
-    # A variable may stand before one command only, so that it does not make the next one choose the same workspace.
-    if workspace is None or (not os.environ.get(ENVIRONMENT) and workspace.resolve() == default_workspace().resolve()):
+def _option(workspace: Path | None, *, anywhere: bool) -> list[str]:
+    if workspace is None:
         return []
-    return ["--workspace", shlex.quote(_short(workspace.resolve()))]
+    folder = workspace.resolve()
+    # A variable may stand before one command only, so that it does not make the next one choose the same workspace.
+    if not anywhere and not os.environ.get(ENVIRONMENT) and folder == default_workspace().resolve():
+        return []
+    return ["--workspace", shlex.quote(str(folder) if anywhere else _short(folder))]
 
 
 def _short(path: Path, inside: str = "") -> str:

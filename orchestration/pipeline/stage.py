@@ -142,6 +142,7 @@ def describe(stage: str, result: StageResult, seconds: float) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the stage that the command line names, in the current folder; what DVC calls."""
     from orchestration.machine.environment import prepare_environment
+    from orchestration.pipeline.hints import address
 
     prepare_environment()
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -158,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
             lineage = lineage_tags(read_stage(workspace, stage), os.environ.get("DAGSTER_RUN_ID"))
             result = run_stage(workspace, name, benchmark, lineage)
     except CanopyError as e:
-        print(f"{stage}: {e}", file=sys.stderr)
+        print(f"{stage}: {address(str(e), workspace)}", file=sys.stderr)
         return 1
     print(describe(stage, result, time.perf_counter() - started))
     return 0

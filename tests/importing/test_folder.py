@@ -186,6 +186,11 @@ class TestTarget:
         import_folder(source, source / "native")
         assert import_folder(source, source / "native").read == 7
 
+    def test_what_an_earlier_import_made_in_the_source_is_no_document(self, source, tmp_path):
+        first = import_folder(source, source / "native")
+        again = import_folder(source, tmp_path / "elsewhere")
+        assert again.skipped["native"] == "made by `canopy import`" and again.items == first.items
+
     @pytest.mark.parametrize("where", [".", ".."])
     def test_it_must_not_hold_the_source(self, source, where):
         with pytest.raises(DataError, match="must not be or hold the source"):

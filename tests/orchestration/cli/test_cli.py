@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from tests.orchestration.project import ROOT
 def canopy(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the program."""
     env = {k: v for k, v in os.environ.items() if k not in ("CANOPY_WORKSPACE", "DAGSTER_HOME")}
-    env |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    env |= {"PYTHONPATH": str(ROOT), "COLUMNS": "200", **options.pop("env_extra", {})}
     return subprocess.run([sys.executable, "-m", "assets.program", *arguments], capture_output=True, text=True,
                           timeout=500, env=env, cwd=options.pop("cwd", ROOT), **options)
 
@@ -41,6 +42,27 @@ def test_errors_are_one_line(arguments: list[str], message: str) -> None:
     result = canopy(*arguments)
     assert result.returncode == 1 and result.stderr.startswith(message), result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["data", "list"], ["--help"], ["compress", "How long?", "{nile}"]])
+def test_a_full_disk_is_one_line_and_a_closed_pipe_none(arguments: list[str], tmp_path: Path) -> None:
+    nile = tmp_path / "nile.txt"
+    nile.write_text("The Nile flows north. It is 6,650 km long. Its delta is fertile.")
+    command = shlex.join([sys.executable, "-m", "assets.program", *(a.format(nile=nile) for a in arguments)])
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for unbuffered in ("", "1"):
+        shell = subprocess.run(["bash", "-c", f"{command} > /dev/full"], env={**env, "PYTHONUNBUFFERED": unbuffered},
+                               capture_output=True, text=True)
+        assert shell.returncode == 1
+        assert shell.stderr == "error: the output cannot be written: No space left on device\n"
+    shell = subprocess.run(["bash", "-c", f"{command} | true; exit ${{PIPESTATUS[0]}}"], env=env, capture_output=True,
+                           text=True)
+    assert shell.returncode in (0, 1) and shell.stderr == ""
+
+
+def test_tables_are_whole_in_a_pipe() -> None:
+    shown = canopy("data", "list", env_extra={"COLUMNS": "80"}).stdout
+    assert "natural_questions" in shown and "https://github.com/wenhuchen/OTT-QA" in shown and "…" not in shown
 
 
 def test_the_stage_command_says_what_it_wants(tmp_path: Path) -> None:

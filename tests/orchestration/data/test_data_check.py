@@ -14,6 +14,7 @@ from canopy.benchmarks.declaration import Benchmark
 from canopy.benchmarks.registry import adapter_names, load_benchmark_adapter
 from canopy.errors import DataError
 from orchestration.cli.data import group
+from orchestration.cli.data_report import show_size
 from orchestration.data import check as data_check
 from orchestration.data.check import Check, check_data
 from orchestration.data.fetch import SUMS, target_name
@@ -79,6 +80,13 @@ def test_an_empty_folder_says_what_is_needed_and_an_absent_one_that_it_is(tmp_pa
         check_data("hotpotqa", tmp_path / "gone")
     with pytest.raises(DataError, match="no official release is known for 'starter'; there are hotpotqa"):
         check_data("starter", tmp_path)
+
+
+@pytest.mark.parametrize(("size", "text"), [
+    (0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (2**20, "1.0 MiB"),
+    (3 * 2**29, "1.5 GiB"), (5000 * 2**40, "5,000.0 TiB")])
+def test_sizes_have_the_unit_that_people_use(size: int, text: str) -> None:
+    assert show_size(size) == text
 
 
 def test_a_broken_file_is_named_below_what_is_there(tmp_path: Path) -> None:

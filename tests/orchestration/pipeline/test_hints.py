@@ -87,3 +87,9 @@ def test_the_program_is_named_as_a_shell_finds_it(tmp_path: Path, monkeypatch: p
     assert program() == "canopy"
     monkeypatch.setattr(sys, "argv", ["pytest"])
     assert program() == "canopy"
+
+
+def test_what_is_read_anywhere_names_everything_in_full(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workspace)
+    words = shlex.split(address("`canopy promote`", workspace, anywhere=True).strip("`"))
+    assert words[1:] == ["promote", "--workspace", str(workspace)] and Path(words[0]).name == "canopy"
