@@ -82,10 +82,10 @@ class Hierarchy(Frozen):
 
 
 class Split(Frozen):
-    """Our own split, by connected component of questions and gold items, if a benchmark brings none.
+    """Our own split, by connected component of questions and gold items of all benchmarks, if a benchmark brings none.
 
     ``near_duplicates``: the Jaccard similarity of word triples from which two questions or two gold items say the
-    same and may not be on both sides; 1: copies only, 0: not looked for.
+    same and may not be on both sides; 1: copies, and gold that stands inside other gold; 0: nothing is compared.
     """
 
     test_share: float = Field(default=0.4, gt=0, lt=1)

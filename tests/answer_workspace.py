@@ -14,7 +14,7 @@ import pyarrow as pa
 from canopy.benchmarks.declaration import Benchmark, write_declaration
 from canopy.config import load_config
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
-from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA
+from canopy.gold.split import SPLIT_SCHEMA
 from canopy.items import Annotation, Question, write_annotations, write_items, write_questions, write_table
 from canopy.paths import Paths
 from canopy.stages.answers import run
@@ -66,7 +66,7 @@ def make_answer_workspace(root: Path) -> Path:
     (root / "params.yaml").write_text(PARAMS)
     (root / "raw").mkdir()
     write_model(root)
-    source, gold = root / "data" / "benchmark" / BENCHMARK, root / "data" / "gold_spans" / BENCHMARK
+    source, gold, split = (root / "data" / s / BENCHMARK for s in ("benchmark", "gold_spans", "split"))
     write_declaration(source, Benchmark("tiny"))
     write_items(source / "items.parquet", ITEMS)
     write_questions(source / "questions.parquet", QUESTIONS)
@@ -74,9 +74,7 @@ def make_answer_workspace(root: Path) -> Path:
     rows, unlocated = map_annotations(ANNOTATIONS, _TEXT, 30.0)
     assert not unlocated
     write_table(gold / "gold.parquet", rows, GOLD_SCHEMA)
-    write_table(gold / "splits.parquet", [{"question_id": q.id, "split": "test", "component": n} for n,
-                                          q in enumerate(QUESTIONS)], SPLIT_SCHEMA)
-    write_table(gold / "duplicates.parquet", [], DUPLICATE_SCHEMA)
+    write_table(split / "splits.parquet", [{"question_id": q.id, "split": "test"} for q in QUESTIONS], SPLIT_SCHEMA)
     return root
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from canopy.config import BenchmarkEntry, Config
 from canopy.errors import CanopyError
 from canopy.paths import Paths
-from canopy.stages import benchmark, gold_spans, training_instances
+from canopy.stages import benchmark, gold_spans, split, training_instances
 from canopy.stages.base import NullTracker
 from canopy.validation.checker import RuleValidator
 
@@ -118,6 +118,7 @@ def ingest(adapter: str, raw: Path, root: Path) -> dict[str, object]:
     try:
         result = benchmark.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
         gold_spans.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
+        split.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
         training_instances.run(config, Paths(root), NullTracker(), RuleValidator(), "b")
     except CanopyError as e:
         return {"error": str(e)}

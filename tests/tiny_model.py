@@ -18,6 +18,7 @@ from canopy.embeddings.store import NodeStore
 from canopy.encoder.adapter import add_adapter, save_adapter
 from canopy.encoder.loading import load_encoder
 from canopy.evaluation.rows import SCHEMAS
+from canopy.gold.split import SPLIT_SCHEMA
 from canopy.hierarchy.leaves import cut_item
 from canopy.hierarchy.tree import build_tree
 from canopy.index.item_index import ItemIndex
@@ -137,9 +138,8 @@ def write_evaluation(root: Path, accuracy: float, baseline: float = 0.4, questio
         "fully_gold": [False] * questions,
         "child_nodes": pa.array([t.children(0).tolist() for t in trees], pa.list_(pa.int32())),
         "child_gold": [[bool(t.lo[c] == 0) for c in t.children(0)] for t in trees]}), instances / "instances.parquet")
-    pq.write_table(pa.table({"question_id": ids, "split": ["test"] * questions,
-                             "component": pa.array(range(questions), pa.int32())}),
-                   gold / "splits.parquet")
+    write_table(data / "split" / benchmark / "splits.parquet", [{"question_id": q, "split": "test"} for q in ids],
+                SPLIT_SCHEMA)
     rows = []
     for system, rate in (("f0-one-pass", baseline), ("f0-separate", baseline - 0.05), ("f_theta", accuracy)):
         for q in ids:

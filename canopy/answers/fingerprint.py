@@ -54,7 +54,8 @@ def _data_files(paths: Paths, benchmark: str) -> list[Path]:
     Another B's nodes are the same encoder's over the same items: they add answers and change none.
     """
     files = [paths.output("benchmark", benchmark) / n for n in ("items.parquet", "questions.parquet")]
-    files += [paths.output("gold_spans", benchmark) / n for n in ("gold.parquet", "splits.parquet")]
+    files.append(paths.output("gold_spans", benchmark) / "gold.parquet")
+    files.append(paths.output("split", benchmark) / "splits.parquet")
     outputs = [f for stage in ("corpus", "item_index") for f in paths.output(stage).glob("*")]
     files += sorted(f for f in outputs if f.suffix in (".parquet", ".json"))
     manifests = paths.output("node_embeddings").glob("*/manifest.json")

@@ -72,7 +72,7 @@ class Workbench:
 
 def read_test_questions(paths: Paths, benchmark: str) -> list[Question]:
     """A benchmark's test questions, in its order."""
-    splits = pq.read_table(paths.output("gold_spans", benchmark) / "splits.parquet", filters=[("split", "=", "test")])
+    splits = pq.read_table(paths.output("split", benchmark) / "splits.parquet", filters=[("split", "=", "test")])
     test = set(splits["question_id"].to_pylist())
     return [q for q in read_questions(paths.output("benchmark", benchmark) / "questions.parquet") if q.id in test]
 

@@ -18,6 +18,7 @@ Source = Literal["the release", "the paper"]
 Counted = Literal["questions", "located questions", "train side", "test side", "gold sources", "videos", "video items"]
 # all benchmarks together (paper, section 4)
 PAPER_TRAINING: Mapping[str, int] = {"questions": 4_162, "instances": 18_575}
+_SIDES: Mapping[str, str] = {"train side": "train", "test side": "test"}
 _SEGMENT = re.compile(r"(?:[_-]\d+(?:\.\d+)?){1,2}$")
 
 
@@ -47,9 +48,9 @@ class Expected:
 
 def compare_counts(published: Iterable[Expected], questions: Sequence[Question], mapped: Collection[str],
                    rows: Iterable[Mapping[str, Any]],
-                   sources: Mapping[str, str], videos: Sequence[str], side: Mapping[str, str]) -> list[Comparison]:
+                   sources: Mapping[str, str], videos: Sequence[str]) -> list[Comparison]:
     """Published counts of a benchmark beside what was mapped here: rows of ``what``, ``published``, ``source``,
-    ``found``.
+    ``found``; those of a split's sides are `compare_sides`'.
 
     Parameters
     ----------
@@ -65,22 +66,32 @@ def compare_counts(published: Iterable[Expected], questions: Sequence[Question],
         Gold item id to the document it comes from.
     videos : sequence of str
         Media paths of the benchmark's video items.
-    side : mapping
-        Question id to ``train`` or ``test``, of the questions that are used.
     """
     rows = list(rows)
     located = located_questions(rows)
     comparison: list[Comparison] = []
     for e in published:
+        if e.counted in _SIDES:
+            continue
         of = {q.id for q in questions if not e.split or q.split == e.split}
         counts: dict[str, int | None] = {
             "questions": len(of), "video items": len(videos),
-            "videos": len({_SEGMENT.sub("", PurePosixPath(v).stem) for v in videos}),
-            "train side": sum(s == "train" for s in side.values()),
-            "test side": sum(s == "test" for s in side.values())}
+            "videos": len({_SEGMENT.sub("", PurePosixPath(v).stem) for v in videos})}
         if of <= set(mapped):
             counts["located questions"] = sum(located.get(q, False) for q in of)
             counts["gold sources"] = len({sources[r["item_id"]] for r in rows if r["question_id"] in of})
         comparison.append({"what": e.what, "published": e.published, "source": e.source,
                            "found": counts.get(e.counted)})
     return comparison
+
+
+def compare_sides(published: Iterable[Expected], side: Mapping[str, str]) -> list[Comparison]:
+    """Published counts of a benchmark's train and test questions beside those of the split that is used.
+
+    Parameters
+    ----------
+    side : mapping
+        Question id to ``train`` or ``test``.
+    """
+    return [{"what": e.what, "published": e.published, "source": e.source,
+             "found": sum(s == _SIDES[e.counted] for s in side.values())} for e in published if e.counted in _SIDES]

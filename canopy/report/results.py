@@ -31,6 +31,7 @@ class Summary(TypedDict, total=False):
 
     metrics: dict[str, float]
     tables: dict[str, list[Row]]
+    notes: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ class Results:
     systems, decisions, regions, retrieval, levels : DataFrame
         The evaluation's tables.
     splits : DataFrame
-        The questions' sides of the split.
-    benchmark_summary, gold_summary : dict
-        summary.json of the stages ``benchmark`` and ``gold_spans``.
+        The questions' sides of the split, and their components.
+    benchmark_summary, gold_summary, split_summary : dict
+        summary.json of the stages ``benchmark``, ``gold_spans`` and ``split``.
     examples : str
         Address of the page of examples; empty if there is none.
     paper_name : str
@@ -74,6 +75,7 @@ class Results:
     splits: pd.DataFrame
     benchmark_summary: Summary = field(default_factory=Summary)
     gold_summary: Summary = field(default_factory=Summary)
+    split_summary: Summary = field(default_factory=Summary)
     examples: str = ""
     paper_name: str = ""
 

@@ -24,7 +24,8 @@ from canopy.validation.protocol import Validator
 
 STAGE = Stage("answers", per_benchmark=True, group="evaluation", kinds=("parquet",), reads={
     "benchmark": ("items", "questions", "annotations"),
-    "gold_spans": ("gold", "splits", "duplicates"),
+    "gold_spans": ("gold",),
+    "split": ("splits", "gold"),
 })
 
 

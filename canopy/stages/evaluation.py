@@ -33,7 +33,8 @@ from canopy.validation.protocol import Validator
 
 STAGE = Stage("evaluation", per_benchmark=True, group="evaluation", kinds=("parquet",), reads={
     "benchmark": ("items", "questions", "annotations"),
-    "gold_spans": ("gold", "splits", "duplicates"),
+    "gold_spans": ("gold",),
+    "split": ("splits", "gold"),
     "training_instances": ("instances",),
 })
 
@@ -144,10 +145,10 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
 
 def _read_cases(config: Config, paths: Paths, benchmark: str) -> Cases:
     """The test questions with their gold and their training instances."""
-    gold, instances = paths.output("gold_spans", benchmark), paths.output("training_instances", benchmark)
+    gold, split, instances = (paths.output(s, benchmark) for s in ("gold_spans", "split", "training_instances"))
     test = pq.read_table(instances / "instances.parquet", filters=[("split", "=", "test")])
     return build_cases(pq.read_table(gold / "gold.parquet").to_pylist(),
-                       pq.read_table(gold / "splits.parquet").to_pylist(), test.to_pylist(),
+                       pq.read_table(split / "splits.parquet").to_pylist(), test.to_pylist(),
                        config.hierarchy.branching)
 
 

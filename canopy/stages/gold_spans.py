@@ -1,9 +1,8 @@
-"""Stage `gold_spans`: annotations to fragments of each item's hierarchy, and the split by connected component."""
+"""Stage `gold_spans`: annotations to fragments of each item's hierarchy, and the texts that the split compares."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -18,13 +17,13 @@ from canopy.gold.examples import render_examples
 from canopy.gold.expected import Comparison, compare_counts
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.selection import choose_questions, keep_questions
-from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA, components, find_duplicates, same_sayings, split_questions
-from canopy.items import Question, read_annotations, read_items, read_questions, write_table
+from canopy.gold.texts import TEXT_SCHEMA, gold_texts
+from canopy.items import Question, read_annotations, read_items, read_questions, write_questions, write_table
 from canopy.paths import Paths
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
-from canopy.validation.inputs import check_inputs, read_columns
+from canopy.validation.inputs import check_inputs
 from canopy.validation.protocol import Validator
 
 STAGE = Stage("gold_spans", per_benchmark=True, group="data", kinds=("parquet",),
@@ -35,9 +34,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
         benchmark: str | None = None) -> StageResult:
     """Map one benchmark's annotations into ``data/gold_spans/<name>``.
 
-    It writes gold, splits and duplicates as Parquet, unlocated.jsonl and examples.html.
+    It writes gold, the chosen questions and the texts of gold items as Parquet, unlocated.jsonl and examples.html.
     Only the questions that ``benchmarks.<name>.select`` chooses go on from here; the benchmark's items all stay.
-    Questions and gold items that say the same stay on one side of our own split, as those do that share a gold item.
     """
     assert benchmark is not None
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
@@ -53,21 +51,14 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     questions = keep_questions(questions, rows, select)
     of = {q.id for q in questions}
     rows, unlocated = ([r for r in each if r["question_id"] in of] for each in (rows, unlocated))
-    pairs = [(r["question_id"], r["item_id"]) for r in rows]
-    gold_items = [items[i] for i in dict.fromkeys(i for _, i in pairs)]
-    same = find_duplicates(questions, gold_items, config.split.near_duplicates)
-    component = components(same_sayings(pairs, same), [q.id for q in questions])
-    split = choose_split(questions, component, config)
     sources = {i.id: i.source for i in items.values()}
     expected = compare_counts(read_declaration(source).expected, read, selected, mapped, sources,
-                              video_files(source / "items.parquet"), split)
-    tracker.log_params({"test_share": config.split.test_share, "split_seed": config.split.seed,
-                        "use_official": config.split.use_official, "near_duplicates": config.split.near_duplicates})
+                              video_files(source / "items.parquet"))
     with replace_directory(paths.output("gold_spans", benchmark)) as out:
         gold = write_table(out / "gold.parquet", rows, GOLD_SCHEMA)
-        sides = [{"question_id": q, "split": s, "component": component[q]} for q, s in split.items()]
-        splits = write_table(out / "splits.parquet", sides, SPLIT_SCHEMA)
-        duplicates = write_table(out / "duplicates.parquet", same, DUPLICATE_SCHEMA)
+        write_questions(out / "questions.parquet", questions)
+        texts = gold_texts(rows, items, config.hierarchy.segment_seconds)
+        write_table(out / "texts.parquet", (t._asdict() for t in texts), TEXT_SCHEMA)
         lines = "".join(json.dumps(u, ensure_ascii=False) + "\n" for u in unlocated)
         (out / "unlocated.jsonl").write_text(lines, "utf-8")
         (out / "examples.html").write_text(render_examples(
@@ -78,16 +69,12 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             "questions_read": float(len(read)), "questions_selected": float(len(questions)),
             "gold_rows": float(len(rows)), "located": float(sum(r["coverage"] == "located" for r in rows)),
             "whole": float(sum(r["coverage"] == "whole" for r in rows)), "unlocated": float(len(unlocated)),
-            **coverage_metrics(coverage), "components": float(len(set(component.values()))),
-            "duplicate_items": float(sum(d["kind"] == "item" for d in same)),
-            "duplicate_questions": float(sum(d["kind"] == "question" for d in same)),
-            **{f"questions_{s}": float(n) for s, n in sorted(Counter(split.values()).items())}})
+            **coverage_metrics(coverage)})
         result.tables["coverage"], result.tables["expected"] = coverage, expected
         result.tables["gold"] = [{**r, "fragments": str(r["fragments"])} for r in rows[:10]]
         result.files = ["unlocated.jsonl", "examples.html"]
         result.notes = _sentences(len(read), questions, rows, unlocated, expected)
-        result.checks = validator.check("gold_spans", {"gold": gold, "splits": splits, "duplicates": duplicates,
-                                                       "questions": read_columns("questions", paths, benchmark)})
+        result.checks = validator.check("gold_spans", {"gold": gold})
         write_summary(out, result)
     tracker.log_artifact(paths.output("gold_spans", benchmark) / "examples.html")
     return result
@@ -107,36 +94,6 @@ def read_selection(source: Path, default: Select) -> Select:
     except ValueError as e:
         raise DataError(f"{path}: not a selection ({str(e).splitlines()[0]}); "
                         "`canopy run --force benchmark` writes it again") from None
-
-
-def choose_split(questions: list[Question], component: dict[str, int], config: Config) -> dict[str, str]:
-    """The split that the data brings, otherwise our own by component.
-
-    The data brings one if every question says train or test, or if ``split.use_official`` is set. An
-    official split may share gold items between its sides; the stage's validation then stops the run and says so.
-
-    Raises
-    ------
-    DataError
-        If only some questions say train or test, or the official split is asked for and a question has none.
-    """
-    labelled = [q for q in questions if q.split in ("train", "test")]
-    # Official test sets have names such as "annotated test" and "blind test"; development sets count as test too.
-    side = {q.id: "test" if q.split in ("dev", "validation") or q.split.endswith("test") else q.split
-            for q in questions}
-    bare = [q for q in questions if side[q.id] not in ("train", "test")]
-    if config.split.use_official and bare:
-        raise DataError(f"split.use_official is set, but {len(bare)} of {len(questions)} questions have no split, "
-                        f"the first {bare[0].id!r}")
-    # HotpotQA's and OTT-QA's own files say train and dev; only a folder of the user's says test.
-    if any(q.split == "test" for q in questions) and len(labelled) < len(questions):
-        silent = next(q.id for q in questions if q.split not in ("train", "test"))
-        raise DataError(f"{len(labelled)} of {len(questions)} questions say train or test; {silent!r} does not: "
-                        "give a split to all or to none")
-    complete = questions and len(labelled) == len(questions) and any(q.split == "test" for q in questions)
-    if config.split.use_official or complete:
-        return side
-    return split_questions(component, config.split.test_share, config.split.seed)
 
 
 def _sentences(read: int, questions: list[Question], rows: list[dict[str, object]], unlocated: list[dict[str, str]],

@@ -23,7 +23,8 @@ from canopy.validation.protocol import Validator
 
 STAGE = Stage("node_embeddings", per_benchmark=False, group="retrieval", kinds=("numpy",), reads={
     "corpus": ("corpus_items",),
-    "gold_spans": ("gold", "splits", "duplicates"),
+    "gold_spans": ("gold",),
+    "split": ("splits", "gold"),
     "node_embeddings": ("gold", "corpus", "folded"),
 })
 
@@ -86,10 +87,9 @@ def _test_items(config: Config, paths: Paths) -> set[str]:
     """Gold items of the test questions of every benchmark."""
     ids: set[str] = set()
     for b in config.benchmarks:
-        folder = paths.output("gold_spans", b)
-        splits = pq.read_table(folder / "splits.parquet", filters=[("split", "=", "test")])["question_id"].to_pylist()
-        gold = pq.read_table(folder / "gold.parquet", columns=["question_id", "item_id"])
-        test = set(splits)
+        splits = pq.read_table(paths.output("split", b) / "splits.parquet", filters=[("split", "=", "test")])
+        gold = pq.read_table(paths.output("gold_spans", b) / "gold.parquet", columns=["question_id", "item_id"])
+        test = set(splits["question_id"].to_pylist())
         pairs = zip(gold["question_id"].to_pylist(), gold["item_id"].to_pylist(), strict=True)
         ids.update(i for q, i in pairs if q in test)
     return ids

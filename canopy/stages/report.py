@@ -17,7 +17,7 @@ from canopy.validation.inputs import check_inputs
 from canopy.validation.protocol import Validator
 
 STAGE = Stage("report", per_benchmark=False, group="evaluation", kinds=("html",),
-              reads={"gold_spans": ("gold", "splits", "duplicates")})
+              reads={"gold_spans": ("gold",), "split": ("splits", "gold")})
 
 if TYPE_CHECKING:
     from canopy.report.metrics import Metrics
@@ -76,16 +76,25 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
 def _read_results(config: Config, paths: Paths, name: str) -> Results:
     """What the report knows of one benchmark."""
     from canopy.benchmarks.declaration import read_declaration
+    from canopy.gold.expected import compare_sides
     from canopy.report.results import Results, read_evaluation, read_summary
 
-    gold = paths.output("gold_spans", name)
+    gold, split = paths.output("gold_spans", name), paths.output("split", name)
+    declared, splits = (read_declaration(paths.output("benchmark", name)), pq.read_table(split / "splits.parquet"))
+    components = pq.read_table(split / "components.parquet", columns=["component"])
+    sides = dict(zip(splits["question_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
+    split_summary = read_summary(split / "summary.json")
+    if expected := compare_sides(declared.expected, sides):
+        split_summary.setdefault("tables", {})["expected"] = [
+            {"what": e["what"], "published": e["published"], "source": e["source"], "found": e["found"]}
+            for e in expected]
     examples = f"../gold_spans/{quote(name)}/examples.html" if (gold / "examples.html").is_file() else ""
     return Results(
         name, **read_evaluation(paths.output("evaluation", name)),
-        splits=pq.read_table(gold / "splits.parquet").to_pandas(),
+        splits=splits.append_column("component", components["component"]).to_pandas(),
         benchmark_summary=read_summary(paths.output("benchmark", name) / "summary.json"),
-        gold_summary=read_summary(gold / "summary.json"),
-        examples=examples, paper_name=read_declaration(paths.output("benchmark", name)).paper_name)
+        gold_summary=read_summary(gold / "summary.json"), split_summary=split_summary,
+        examples=examples, paper_name=declared.paper_name)
 
 
 def headline(metrics: Metrics) -> dict[str, float]:

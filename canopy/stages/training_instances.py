@@ -18,7 +18,7 @@ from canopy.validation.inputs import check_inputs
 from canopy.validation.protocol import Validator
 
 STAGE = Stage("training_instances", per_benchmark=True, group="data", kinds=("parquet",),
-              reads={"gold_spans": ("gold", "splits", "duplicates")})
+              reads={"gold_spans": ("gold",), "split": ("splits", "groups", "gold")})
 
 
 def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
@@ -26,9 +26,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     """Build one benchmark's instances into ``data/training_instances/<name>/instances.parquet``."""
     assert benchmark is not None
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator, benchmark)
-    source = paths.output("gold_spans", benchmark)
-    gold = pq.read_table(source / "gold.parquet").to_pylist()
-    splits = pq.read_table(source / "splits.parquet")
+    gold = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
+    splits = pq.read_table(paths.output("split", benchmark) / "splits.parquet")
     side = dict(zip(splits["question_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
     rows = build_instances(gold, side, config.hierarchy.branching)
     tracker.log_params({"branching": config.hierarchy.branching})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,18 +18,19 @@ _LISTED_IDS = 5
 
 
 def tabulate_gold(tables: Tables) -> pa.Table:
-    """One row a gold row.
-
-    ``inside``: its fragments are numbers from 0 to the item's count, at least one; ``split_known``: its question has
-    a split.
-    """
+    """One row a gold row; ``inside``: its fragments are numbers from 0 to the item's count, at least one."""
     gold = tables["gold"]
     inside = [bool(f) and n is not None and min(f) >= 0 and max(f) < n
               for f, n in zip(gold["fragments"].to_pylist(), gold["count"].to_pylist(), strict=True)]
-    return pa.table({
-        "question_id": gold["question_id"], "item_id": gold["item_id"], "fragments": gold["fragments"],
-        "count": gold["count"], "inside": pa.array(inside, pa.bool_()),
-        "split_known": is_known(gold["question_id"], tables["splits"], "question_id")})
+    return pa.table({"question_id": gold["question_id"], "item_id": gold["item_id"], "fragments": gold["fragments"],
+                     "count": gold["count"], "inside": pa.array(inside, pa.bool_())})
+
+
+def tabulate_gold_questions(tables: Tables) -> pa.Table:
+    """One row a gold row; ``split_known``: its question has a split."""
+    gold = tables["gold"]
+    return pa.table({"question_id": gold["question_id"], "item_id": gold["item_id"],
+                     "split_known": is_known(gold["question_id"], tables["splits"], "question_id")})
 
 
 def tabulate_splits(tables: Tables) -> pa.Table:
@@ -61,22 +62,35 @@ def tabulate_gold_items(tables: Tables) -> pa.Table:
     return from_rows({"item_id": pa.string(), "splits": pa.string(), "sides": pa.int64()}, rows)
 
 
-def tabulate_duplicates(tables: Tables) -> pa.Table:
-    """One row a group of near-duplicate questions or gold items, with the number of splits it touches."""
-    of_questions, of_items = _sides_of_questions(tables), _sides_of_items(tables)
-    groups: dict[tuple[str, int], tuple[list[str], set[str]]] = {}
-    for row in tables["duplicates"].to_pylist():
-        ids, sides = groups.setdefault((row["kind"], row["group"]), ([], set()))
-        ids.append(row["id"])
-        sides.update((of_items if row["kind"] == "item" else of_questions).get(row["id"], ()))
+def tabulate_gold_groups(tables: Tables) -> pa.Table:
+    """One row a group of gold items that say the same or hold one another, with the number of splits it touches."""
+    return _tabulate_groups(tables["groups"], "item", "items", _sides_of_items(tables))
 
-    def join_ids(ids: list[str]) -> str:
-        more = len(ids) - _LISTED_IDS
-        return ", ".join(map(str, ids[:_LISTED_IDS])) + (f" and {more} more" if more > 0 else "")
 
-    columns = {"kind": pa.string(), "ids": pa.string(), "splits": pa.string(), "sides": pa.int64()}
-    return from_rows(columns,
-                     ((kind, join_ids(ids), ", ".join(sorted(s)), len(s)) for (kind, _), (ids, s) in groups.items()))
+def tabulate_question_groups(tables: Tables) -> pa.Table:
+    """One row a group of near-duplicate questions, with the number of splits it touches."""
+    return _tabulate_groups(tables["groups"], "question", "questions", _sides_of_questions(tables))
+
+
+def _tabulate_groups(rows: pa.Table, kind: str, column: str, own: Mapping[str, set[str]]) -> pa.Table:
+    """Groups of a kind, each member with its sides: its own benchmark's say ``own``, others' stand in the row."""
+    groups: dict[int, list[tuple[str, str]]] = {}
+    for row in rows.to_pylist():
+        if row["kind"] == kind:
+            sides = own.get(row["id"], set()) if row["sides"] is None else row["sides"]
+            name = row["id"] if row["id"].startswith(f"{row['benchmark']}/") else f"{row['benchmark']}: {row['id']}"
+            groups.setdefault(row["group"], []).append((name, ", ".join(sorted(sides))))
+
+    def list_members(members: list[tuple[str, str]]) -> str:
+        first = dict(reversed([(sides, n) for n, (_, sides) in enumerate(members)]))  # the first of each side
+        order = [*sorted(first.values()), *(n for n in range(len(members)) if n not in first.values())]
+        more = len(members) - _LISTED_IDS
+        text = ", ".join(f"{members[n][0]} ({members[n][1] or 'no split'})" for n in order[:_LISTED_IDS])
+        return text + (f" and {more} more" if more > 0 else "")
+
+    columns = {column: pa.string(), "splits": pa.string(), "sides": pa.int64()}
+    listed = ((list_members(m), sorted({s for _, sides in m for s in sides.split(", ") if s})) for m in groups.values())
+    return from_rows(columns, ((text, ", ".join(sides), len(sides)) for text, sides in listed))
 
 
 def _mix(values: Iterable[tuple[str, str]], column: str) -> pa.Table:

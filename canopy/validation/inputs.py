@@ -23,8 +23,8 @@ FILES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "questions": ("benchmark", ("questions.parquet",), ("id", "question", "answers")),
     "annotations": ("benchmark", ("annotations.parquet",), ("question_id", "item_id", "unit", "spans")),
     "gold": ("gold_spans", ("gold.parquet",), ("question_id", "item_id", "fragments", "count", "modality")),
-    "splits": ("gold_spans", ("splits.parquet",), ("question_id", "split")),
-    "duplicates": ("gold_spans", ("duplicates.parquet",), ("kind", "group", "id")),
+    "splits": ("split", ("splits.parquet",), ("question_id", "split")),
+    "groups": ("split", ("groups.parquet",), ("kind", "group", "benchmark", "id", "sides")),
     "instances": ("training_instances", ("instances.parquet",), (
         "question_id", "item_id", "group", "node", "split", "lo", "hi", "count", "fully_gold", "child_nodes",
         "child_gold")),

@@ -41,7 +41,7 @@ def sample_questions(workspace: Path, count: int = 5) -> list[str]:
 
     texts: list[str] = []
     for benchmark in load_config(workspace / "params.yaml").benchmarks:
-        splits = workspace / "data" / "gold_spans" / benchmark / "splits.parquet"
+        splits = workspace / "data" / "split" / benchmark / "splits.parquet"
         test = set(pq.read_table(splits, filters=[("split", "=", "test")])["question_id"].to_pylist())
         questions = workspace / "data" / "benchmark" / benchmark / "questions.parquet"
         rows = pq.read_table(questions, columns=["id", "question"]).to_pylist()

@@ -27,9 +27,9 @@ def evaluation_data_digest(workspace: Path, config: Config, benchmark: str) -> s
     DataError
         If a stage's output is missing.
     """
-    gold_folder, benchmark_folder = (workspace / "data" / s / benchmark for s in ("gold_spans", "benchmark"))
-    splits, gold_file = gold_folder / "splits.parquet", gold_folder / "gold.parquet"
-    questions, items = benchmark_folder / "questions.parquet", benchmark_folder / "items.parquet"
+    splits, gold_file = _split_and_gold(workspace, benchmark)
+    folder = workspace / "data" / "benchmark" / benchmark
+    questions, items = folder / "questions.parquet", folder / "items.parquet"
     _require(splits, gold_file, questions, items)
     test = _test_questions(splits)
     gold = [r for r in pq.read_table(gold_file, columns=_GOLD_COLUMNS).to_pylist() if r["question_id"] in test]
@@ -57,14 +57,19 @@ def measurable_benchmarks(workspace: Path, config: Config) -> list[str]:
     """
     names = []
     for benchmark in sorted(config.benchmarks):
-        folder = workspace / "data" / "gold_spans" / benchmark
-        splits, gold = folder / "splits.parquet", folder / "gold.parquet"
+        splits, gold = _split_and_gold(workspace, benchmark)
         _require(splits, gold)
         test = pq.read_table(splits, columns=["question_id"], filters=[("split", "=", "test")])["question_id"]
         questions = pq.read_table(gold, columns=["question_id"])["question_id"]
         if pc.any(pc.is_in(questions, value_set=test)).as_py():
             names.append(benchmark)
     return names
+
+
+def _split_and_gold(workspace: Path, benchmark: str) -> tuple[Path, Path]:
+    """The files with the sides of a benchmark's questions and with their gold."""
+    data = workspace / "data"
+    return data / "split" / benchmark / "splits.parquet", data / "gold_spans" / benchmark / "gold.parquet"
 
 
 def _require(*paths: Path) -> None:

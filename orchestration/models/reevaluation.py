@@ -69,7 +69,7 @@ def _write_values(target: Path, workspace: Path, config: Config, settings: Encod
 
     data, hierarchy = workspace / "data", config.hierarchy
     gold = pq.read_table(data / "gold_spans" / benchmark / "gold.parquet").to_pylist()
-    splits = pq.read_table(data / "gold_spans" / benchmark / "splits.parquet").to_pylist()
+    splits = pq.read_table(data / "split" / benchmark / "splits.parquet").to_pylist()
     instances = pq.read_table(data / "training_instances" / benchmark / "instances.parquet",
                               filters=[("split", "=", "test")]).to_pylist()
     cases = build_cases(gold, splits, instances, hierarchy.branching)

@@ -16,7 +16,7 @@ from canopy.config import load_config
 from canopy.errors import DataError
 from canopy.gold.expected import Expected
 from canopy.paths import Paths
-from canopy.stages import benchmark, gold_spans
+from canopy.stages import benchmark, gold_spans, split
 from canopy.stages.base import NullTracker
 from canopy.validation.checker import RuleValidator
 from tests.answer_workspace import answer, make_answer_workspace, outputs, table
@@ -104,6 +104,7 @@ def test_a_benchmark_is_one_file(workspace: Path) -> None:
 
     result = gold_spans.run(config, paths, NullTracker(), RuleValidator(), BENCHMARK)
     assert result.metrics["located"] == 2 and result.tables["expected"][0]["found"] == 2
+    split.run(config, paths, NullTracker(), RuleValidator(), BENCHMARK)
 
     answer(workspace)
     rows = table(workspace).to_pylist()

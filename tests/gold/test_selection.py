@@ -16,9 +16,9 @@ from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.config import Config, Select
 from canopy.errors import DataError
 from canopy.gold.coverage import coverage_metrics, coverage_table
-from canopy.gold.expected import Expected, compare_counts
+from canopy.gold.expected import Expected, compare_counts, compare_sides
 from canopy.gold.selection import choose_questions, keep_questions, located_questions
-from canopy.items import Annotation, Item, Question, write_annotations, write_items, write_questions
+from canopy.items import Annotation, Item, Question, read_questions, write_annotations, write_items, write_questions
 from canopy.paths import Paths
 from canopy.stages import gold_spans
 from canopy.stages.base import NullTracker, StageResult
@@ -68,18 +68,19 @@ def test_published_counts_stand_beside_what_was_found() -> None:
     questions = [Question("n/1", "n", "Who?", split="dev"), Question("n/2", "n", "When?", split="dev"),
                  Question("n/3", "n", "Why?", split="train")]
     rows = [row(1, "located") | {"question_id": "n/1"}, row(1, "whole") | {"question_id": "n/2"}]
-    told = compare_counts(expected("natural_questions"), questions, {"n/1", "n/2"}, rows, {"b/i": "page"}, [], {})
+    told = compare_counts(expected("natural_questions"), questions, {"n/1", "n/2"}, rows, {"b/i": "page"}, [])
     assert [(t["published"], t["found"]) for t in told] == [(7_830, 2), (3_563, 1)] and {t["source"] for t in told} == {
         "the release",
         "the paper",
     }
-    assert compare_counts(expected("natural_questions"), questions, {"n/1"}, rows, {"b/i": "page"}, [],
-                          {})[1]["found"] is None
-    assert compare_counts(expected("tat_qa"), questions, {"n/1", "n/2"}, rows, {"b/i": "page"}, [], {})[0]["found"] == 1
+    told = compare_counts(expected("natural_questions"), questions, {"n/1"}, rows, {"b/i": "page"}, [])
+    assert told[1]["found"] is None
+    assert compare_counts(expected("tat_qa"), questions, {"n/1", "n/2"}, rows, {"b/i": "page"}, [])[0]["found"] == 1
     clips = ["v/a_0.mp4", "v/a_1.mp4", "v/b.mp4"]
-    assert [t["found"] for t in compare_counts(expected("lvbench"), questions, set(), [], {}, clips,
-                                               {"n/1": "test"})] == [2, 3, 3, 1, 0]
-    assert compare_counts(expected("native"), questions, set(), [], {}, [], {}) == []
+    assert [t["found"] for t in compare_counts(expected("lvbench"), questions, set(), [], {}, clips)] == [2, 3, 3]
+    sides = compare_sides(expected("lvbench"), {"n/1": "test"})
+    assert [(t["what"], t["found"]) for t in sides] == [("test questions", 1), ("train questions", 0)]
+    assert compare_counts(expected("native"), questions, set(), [], {}, []) == []
 
 
 def test_coverage_adds_up_by_modality_and_question() -> None:
@@ -111,7 +112,7 @@ def test_the_stage_goes_on_with_the_selected_and_says_what_it_found(tmp_path: Pa
         config = Config.model_validate({"benchmarks": {"b": {"adapter": "hotpotqa", "path": "raw"}}})
         result = gold_spans.run(config, Paths(tmp_path), NullTracker(), RuleValidator(), benchmark="b")
         out = Paths(tmp_path).output("gold_spans", "b")
-        chosen = pq.read_table(out / "splits.parquet")["question_id"].to_pylist()
+        chosen = [q.id for q in read_questions(out / "questions.parquet")]
         assert (
             set(pq.read_table(out / "gold.parquet")["question_id"].to_pylist()) <= set(chosen)
             and result.files[-1] == "examples.html"

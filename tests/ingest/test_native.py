@@ -240,22 +240,21 @@ def test_a_few_bad_records_among_few_do_not_stop_it(tmp_path, good, bad, share, 
     (["train", "test", "train"], False, ["train", "test", "train"]),
     (["test", "test", "test"], False, ["test", "test", "test"]),
     (["train", "dev", "train"], True, ["train", "test", "train"]),
+    (["train", "dev", "train"], False, None),
     (["train", "test", ""], False, "give a split to all or to none"),
     (["train", "", "dev"], True, "have no split"),
 ])
 def test_whose_split_is_used(splits, official, want):
+    from canopy.gold.split import official_sides
     from canopy.items import Question
-    from canopy.stages.gold_spans import choose_split
 
-    config = Config.model_validate(
-        {"benchmarks": {"b": {"adapter": "native", "path": "."}}, "split": {"use_official": official}}
-    )
     questions = [Question(f"q{n}", "b", "?", split=s) for n, s in enumerate(splits)]
     if isinstance(want, str):
         with pytest.raises(DataError, match=want):
-            choose_split(questions, {q.id: n for n, q in enumerate(questions)}, config)
+            official_sides(questions, official)
     else:
-        assert list(choose_split(questions, {q.id: n for n, q in enumerate(questions)}, config).values()) == want
+        sides = official_sides(questions, official)
+        assert (sides and list(sides.values())) == want
 
 
 @pytest.mark.parametrize(

@@ -45,15 +45,14 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_video(root / "raw" / "launch.mp4", [n / 2 for n in range(300)], pictures=[numbered(n) for n in range(300)])
     media = {"tiny/diagram": "diagram.png", "tiny/launch": "launch.mp4"}
     items = [replace(i, media=media.get(i.id, "")) for i in ITEMS]
-    source, gold = root / "data" / "benchmark" / BENCHMARK, root / "data" / "gold_spans" / BENCHMARK
+    source, gold, split = (root / "data" / s / BENCHMARK for s in ("benchmark", "gold_spans", "split"))
     write_declaration(source, Benchmark("tiny", metric="options", evidence_cap="video"))
     write_items(source / "items.parquet", items)
     write_items(root / "data" / "corpus" / "items.parquet", items)
     write_questions(source / "questions.parquet", QUESTIONS)
     write_annotations(source / "annotations.parquet", ANNOTATIONS)
     write_table(gold / "gold.parquet", map_annotations(ANNOTATIONS, {i.id: i for i in items}, 30.0)[0], GOLD_SCHEMA)
-    write_table(gold / "splits.parquet", [{"question_id": q.id, "split": "test", "component": n} for n,
-                                          q in enumerate(QUESTIONS)], SPLIT_SCHEMA)
+    write_table(split / "splits.parquet", [{"question_id": q.id, "split": "test"} for q in QUESTIONS], SPLIT_SCHEMA)
     return root
 
 

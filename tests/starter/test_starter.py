@@ -17,7 +17,8 @@ from PIL import Image
 
 from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.errors import DataError
-from canopy.gold.split import components, split_questions
+from canopy.gold.sharing import Member
+from canopy.gold.split import components, connect, split_questions
 from canopy.hierarchy.leaves import cut_item, gold_fragments, sentence_bounds
 from canopy.ingest.sink import Sink
 from canopy.ingest.subtitles import parse_cues
@@ -114,7 +115,10 @@ def test_gold_is_a_part_that_something_can_prune(rendered: Rendered) -> None:
 
 def test_questions_split_by_connected_component(rendered: Rendered) -> None:
     sink = rendered.sink
-    component = components([(a.question_id, a.item_id) for a in sink.annotations], list(sink.questions))
+    pairs = [(Member("question", "starter", a.question_id), Member("item", "starter", a.item_id))
+             for a in sink.annotations]
+    asked = [Member("question", "starter", q) for q in sink.questions]
+    component = {q.id: n for q, n in components(connect(pairs, ()), asked).items()}
     sizes = Counter(component.values())
     assert len(sizes) >= 20 and max(sizes.values()) <= len(component) * 0.1
     for seed in range(20):

@@ -16,15 +16,26 @@ from canopy.config import Config
 from canopy.corpus.folds import FOLDED_SCHEMA
 from canopy.gold.fragments import GOLD_SCHEMA, map_annotations
 from canopy.gold.instances import INSTANCE_SCHEMA, build_instances
-from canopy.gold.split import DUPLICATE_SCHEMA, SPLIT_SCHEMA
-from canopy.items import ANNOTATION_SCHEMA, ITEM_SCHEMA, QUESTION_SCHEMA, Annotation, Item, Question
+from canopy.gold.sharing import GROUP_SCHEMA
+from canopy.gold.split import SPLIT_SCHEMA
+from canopy.gold.texts import TEXT_SCHEMA, gold_texts
+from canopy.items import (
+    ANNOTATION_SCHEMA,
+    ITEM_SCHEMA,
+    QUESTION_SCHEMA,
+    Annotation,
+    Item,
+    Question,
+    item_from_row,
+    write_table,
+)
 from canopy.paths import Paths
 from canopy.validation.inputs import FILES
 
 Rows = dict[str, list[dict[str, Any]]]
 SCHEMAS = {"items": ITEM_SCHEMA, "questions": QUESTION_SCHEMA, "annotations": ANNOTATION_SCHEMA, "gold": GOLD_SCHEMA,
            "splits": SPLIT_SCHEMA,
-           "duplicates": DUPLICATE_SCHEMA, "instances": INSTANCE_SCHEMA, "corpus": ITEM_SCHEMA, "folded": FOLDED_SCHEMA}
+           "groups": GROUP_SCHEMA, "instances": INSTANCE_SCHEMA, "corpus": ITEM_SCHEMA, "folded": FOLDED_SCHEMA}
 CONFIG = Config.model_validate({"benchmarks": {"made": {"adapter": "native", "path": "raw"}}})
 QUESTIONS = 8
 
@@ -49,10 +60,10 @@ def sound() -> Rows:
     plain = dataclasses.asdict
     return {"items": [plain(i) for i in items], "questions": [plain(q) for q in questions],
             "annotations": [plain(a) for a in said], "gold": gold,
-            "splits": [{"question_id": q, "split": s, "component": n} for n, (q, s) in enumerate(side.items())],
-            "duplicates": [{"kind": "question", "group": 0, "id": "q0"}, {"kind": "question", "group": 0, "id": "q1"},
-                           {"kind": "item", "group": 1, "id": "made/t2"},
-                           {"kind": "item", "group": 1, "id": "made/t3"}],
+            "splits": [{"question_id": q, "split": s} for q, s in side.items()],
+            "groups": [dict(zip(GROUP_SCHEMA.names, row, strict=True)) for row in (
+                           ("question", 0, "made", "q0", None), ("question", 0, "made", "q1", None),
+                           ("item", 1, "made", "made/t2", None), ("item", 1, "other", "other/t3", ["train"]))],
             "instances": build_instances(gold, side, 2), "corpus": [plain(i) for i in items[:-1]],
             "folded": [{"item_id": "made/copy", "into": "made/t0", "kind": "exact", "similarity": 1.0}]}
 
@@ -75,8 +86,7 @@ def _answers_differ(rows: Rows) -> None:
         q["answers"] = ("yes",) if n >= 6 else ("masons",)
     for n in range(40):  # so many that chance cannot explain it
         rows["questions"].append({**rows["questions"][n % 8], "id": f"more{n}"})
-        rows["splits"].append(
-            {"question_id": f"more{n}", "split": rows["splits"][n % 8]["split"], "component": 100 + n})
+        rows["splits"].append({"question_id": f"more{n}", "split": rows["splits"][n % 8]["split"]})
 
 
 def _modalities_differ(rows: Rows) -> None:
@@ -101,15 +111,14 @@ BREAKS: dict[tuple[str, str], tuple[Callable[[Rows], None], int]] = {
      "gold spans lie inside their items"): (_set("annotations", 1, spans=((0, 5), (3, 1), (-1, 4), (10, 500))), 3),
     ("benchmark", "modality mix has gold"): (lambda rows: rows["annotations"].pop(), 1),
     ("gold_spans", "fragments lie inside their items"): (_set("gold", 1, fragments=[0, 3]), 1),
-    ("gold_spans", "gold questions have a split"): (_set("gold", 1, question_id="gone"), 1),
-    ("gold_spans", "one split a question"): (_again("splits"), 2),
-    ("gold_spans", "splits are train and test"): (_set("splits", 1, split="dev"), 1),
-    ("gold_spans", "no gold item on both sides"): (_set("gold", 7, item_id="made/t0"), 1),
-    ("gold_spans",
-     "no near-duplicates on both sides"): (lambda rows: (_set("duplicates", 1, id="q6")(rows),
-                                                         _set("duplicates", 3, id="made/t7")(rows)), 2),
-    ("gold_spans", "modality mix is alike"): (_modalities_differ, 2),
-    ("gold_spans", "answer types are alike"): (_answers_differ, 2),
+    ("split", "gold questions have a split"): (_set("gold", 1, question_id="gone"), 1),
+    ("split", "one split a question"): (_again("splits"), 2),
+    ("split", "splits are train and test"): (_set("splits", 1, split="dev"), 1),
+    ("split", "no gold item on both sides"): (_set("gold", 7, item_id="made/t0"), 1),
+    ("split", "no gold text of a test question trains"): (_set("groups", 3, sides=["test"]), 1),
+    ("split", "no near-duplicate questions on both sides"): (_set("groups", 1, id="q6"), 1),
+    ("split", "modality mix is alike"): (_modalities_differ, 2),
+    ("split", "answer types are alike"): (_answers_differ, 2),
     ("training_instances", "instances are preferences"): (_set("instances", 0, child_gold=[False, False]), 1),
     ("training_instances", "instances lie inside their items"): (_set("instances", 0, hi=99), 1),
     ("training_instances", "instances are unique"): (_again("instances"), 2),
@@ -127,6 +136,11 @@ BREAKS: dict[tuple[str, str], tuple[Callable[[Rows], None], int]] = {
 def write(rows: Rows, root: Path) -> Paths:
     """The tables where stages write them, in a workspace of one benchmark ``made``."""
     paths, made = Paths(root), tables(rows)
+    own = paths.output("gold_spans", "made")
+    write_table(own / "questions.parquet", rows["questions"], QUESTION_SCHEMA)
+    unbroken = sound()
+    items = {i.id: i for i in map(item_from_row, tables(unbroken)["items"].to_pylist())}
+    write_table(own / "texts.parquet", (t._asdict() for t in gold_texts(unbroken["gold"], items, 30.0)), TEXT_SCHEMA)
     for name, (stage, files, _) in FILES.items():
         folder = paths.output(stage, None if stage == "corpus" else "made")
         folder.mkdir(parents=True, exist_ok=True)

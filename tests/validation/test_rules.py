@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from canopy.config import Config
 from canopy.errors import DataError
-from canopy.stages.base import NullTracker
-from canopy.stages.registry import STAGES, load_stage
+from canopy.paths import Paths
+from canopy.stages.base import NullTracker, StageResult
+from canopy.stages.registry import PER_BENCHMARK, STAGES, load_stage
 from canopy.validation.checker import RuleValidator, check_rules, refuse_broken, rules_for, tabulate
 from canopy.validation.gold_tables import answer_type
 from canopy.validation.inputs import check_inputs
@@ -62,18 +64,24 @@ def test_the_message_names_rules_and_rows() -> None:
 
 
 STARTS = {("gold_spans", "benchmark"): "item ids are unique",
-          ("training_instances", "gold_spans"): "no near-duplicates on both sides",
+          ("split", "gold_spans"): "fragments lie inside their items",
+          ("training_instances", "gold_spans"): "fragments lie inside their items",
+          ("training_instances", "split"): "no gold text of a test question trains",
           ("corpus", "benchmark"): "items have content", ("node_encoder", "benchmark"): "questions have words",
           ("node_encoder", "training_instances"): "instances are preferences",
           ("node_encoder", "node_encoder"): "instances' items are in the data",
           ("node_embeddings", "corpus"): "item ids are unique",
-          ("node_embeddings", "gold_spans"): "one split a question",
+          ("node_embeddings", "gold_spans"): "fragments lie inside their items",
+          ("node_embeddings", "split"): "one split a question",
           ("node_embeddings", "node_embeddings"): "gold items are in the corpus",
           ("evaluation", "benchmark"): "gold spans lie inside their items",
           ("evaluation", "gold_spans"): "fragments lie inside their items",
+          ("evaluation", "split"): "splits are train and test",
           ("evaluation", "training_instances"): "instances are unique",
-          ("answers", "benchmark"): "question ids are unique", ("answers", "gold_spans"): "one split a question",
-          ("report", "gold_spans"): "one split a question"}
+          ("answers", "benchmark"): "question ids are unique", ("answers", "split"): "one split a question",
+          ("answers", "gold_spans"): "fragments lie inside their items",
+          ("report", "split"): "no gold item on both sides",
+          ("report", "gold_spans"): "fragments lie inside their items"}
 
 
 def test_every_input_of_every_stage_is_broken_once() -> None:
@@ -89,14 +97,14 @@ def test_a_stage_that_is_run_alone_stops_at_a_broken_input(stage: str, suite: st
     else:
         BREAKS[suite, STARTS[stage, suite]][0](rows)
     paths = write(rows, tmp_path)
-    one = stage in ("gold_spans", "training_instances", "evaluation", "answers")
+    one = stage in PER_BENCHMARK
     with pytest.raises(ValidationFailed) as caught:
         load_stage(stage)(CONFIG, paths, NullTracker(), RuleValidator(), benchmark="made" if one else None)
     folder = {"corpus": "data/corpus", "node_encoder": "data/training_instances/made",
-              "node_embeddings": "data/gold_spans/made"}
+              "node_embeddings": "data/gold_spans/made"}  # those of its own suite
     assert str(caught.value).startswith(f"{folder.get(suite, f'data/{suite}/made')}: rule {STARTS[stage, suite]!r} "
                                         f"fails for ")
-    if stage not in ("gold_spans", "training_instances", "corpus"):  # those lie there as another stage's input
+    if stage not in ("gold_spans", "split", "training_instances", "corpus"):  # those lie there as another stage's input
         assert not paths.output(stage).exists()
 
 
@@ -105,16 +113,20 @@ def test_a_split_that_the_data_brings_may_not_leak_near_duplicates_and_ours_does
     rows["items"][6]["text"] = rows["items"][0]["text"].upper()
     rows["questions"][7]["question"] = f"{rows['questions'][3]['question']} "
     paths = write(rows, tmp_path)
-    gold_spans = load_stage("gold_spans")
-    with pytest.raises(ValidationFailed,
-        match="rule 'no near-duplicates on both sides' fails for 2 rows: kind 'question', ids 'q3, q7', splits 'test, "
-              "train'"):
-        gold_spans(CONFIG, paths, NullTracker(), RuleValidator(), benchmark="made")
+
+    def run(config: Config, paths: Paths) -> StageResult:
+        load_stage("gold_spans")(config, paths, NullTracker(), RuleValidator(), benchmark="made")
+        return load_stage("split")(config, paths, NullTracker(), RuleValidator(), benchmark="made")
+
+    with pytest.raises(ValidationFailed, match=r"rule 'no gold text of a test question trains' fails for 1 row: items "
+                                               r"'made/t0 \(train\), made/t6 \(test\)', splits 'test, train', sides 2; "
+                                               "so do 'no near-duplicate questions on both sides'"):
+        run(CONFIG, paths)
     unlooked = CONFIG.model_copy(update={"split": CONFIG.split.model_copy(update={"near_duplicates": 0.0})})
-    assert gold_spans(unlooked, paths, NullTracker(), RuleValidator(), benchmark="made").metrics["duplicate_items"] == 0
+    assert run(unlooked, paths).metrics["duplicate_items"] == 0
     for q in rows["questions"]:
         q["split"] = ""
-    result = gold_spans(CONFIG, write(rows, tmp_path), NullTracker(), RuleValidator(), benchmark="made")
+    result = run(CONFIG, write(rows, tmp_path))
     assert (result.metrics["duplicate_items"], result.metrics["duplicate_questions"]) == (2, 2) and all(c["passed"]
         for c in result.checks if c["blocking"])
 

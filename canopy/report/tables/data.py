@@ -20,6 +20,8 @@ _COVERAGE_NOTE = ("By modality: gold of a question in an item, once an alternati
 _EXPECTED_NOTE = ("Published counts are those of the benchmarks' publishers and of the paper, to compare with: a "
                   "folder may hold a slice. "
                   "None of them is a figure of this run.")
+_SHARED_NOTE = ("All benchmarks are split at once: what hangs together through gold that says the same, or that stands "
+                "inside other gold, is on one side.")
 _EXAMPLES = "Twenty random examples of each benchmark, their gold marked, to judge the mapping by eye: "
 
 
@@ -57,8 +59,8 @@ def coverage_table(results: Sequence[Results]) -> Table:
 
 def expected_table(results: Sequence[Results], training: Mapping[str, object]) -> Table:
     """Published counts beside the counts here, and the paper's training set beside this run's."""
-    rows: list[Row] = [{"benchmark": r.name, **row} for r in results
-                       for row in r.gold_summary.get("tables", {}).get("expected", ())]
+    rows: list[Row] = [{"benchmark": r.name, **row} for r in results for summary in (r.gold_summary, r.split_summary)
+                       for row in summary.get("tables", {}).get("expected", ())]
     if rows:
         for key, count in PAPER_TRAINING.items():
             value = training.get(key)
@@ -71,20 +73,32 @@ def expected_table(results: Sequence[Results], training: Mapping[str, object]) -
 
 
 def gold_table(results: Sequence[Results]) -> Table:
-    """The counts of the stage ``gold_spans`` as it named them, without those that the coverage shows."""
+    """The counts of ``gold_spans`` and ``split`` as the stages named them, without those that the coverage shows."""
     hidden = ("located_", "whole_", "questions_without")
-    metrics = {r.name: {n: v for n, v in r.gold_summary.get("metrics", {}).items() if not n.startswith(hidden)}
-               for r in results}
+    metrics = {r.name: {n: v for summary in (r.gold_summary, r.split_summary)
+                        for n, v in summary.get("metrics", {}).items() if not n.startswith(hidden)} for r in results}
     names = dict.fromkeys(n for m in metrics.values() for n in m)
     rows: list[Row] = [{"count": n.replace("_", " "), **{b: m.get(n) for b, m in metrics.items()}} for n in names]
     return Table("gold", "Gold and split", [Column("count", "count"),
                                             *(Column(r.name, r.name, "number") for r in results)], rows)
 
 
+def shared_gold_table(results: Sequence[Results]) -> Table:
+    """Gold that two benchmarks share, and the questions that changed side for it; the note says what else moved."""
+    rows: list[Row] = [{"benchmark": r.name, **row} for r in results
+                       for row in r.split_summary.get("tables", {}).get("shared", ())]
+    labels = {"gold items": "gold items that both have", "questions": "questions that both have",
+              "hang together": "questions that hang together with it", "moved": "of them on another side than alone"}
+    columns = [Column("benchmark", "benchmark"), Column("with", "with"),
+               *(Column(k, v, "count") for k, v in labels.items())]
+    notes = [n for r in results for n in r.split_summary.get("notes", ())]
+    return Table("shared-gold", "Gold across benchmarks", columns, rows, " ".join([_SHARED_NOTE, *notes]))
+
+
 def data_section(results: Sequence[Results], training: Mapping[str, object], corpus: Summary) -> Section:
     """Every count of the stages before this one, and links to the pages of examples."""
     tables = [corpus_table(corpus), records_table(results), expected_table(results, training), coverage_table(results),
-              gold_table(results),
+              gold_table(results), shared_gold_table(results),
               items_table(corpus), folded_table(corpus)]
     part = section("data", "Data", ["What the stages before this one counted."], [t for t in tables if t.rows],
                    places=PLACES,

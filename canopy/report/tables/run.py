@@ -13,8 +13,8 @@ from canopy.report.words import what_it_sees
 _COUNTS = {"train": "train questions", "test": "test questions", "components": "components", "measured": "measured",
            "pairs": "gold items",
            "refinable": "of them refinable", "decisions": "decisions"}
-NOTE = ("Questions and gold items are split by connected component: no gold item is on both sides. A gold item counts "
-        "once a question.")
+NOTE = ("Questions and gold items of all benchmarks are split by connected component: no gold text is on both sides. A "
+        "gold item counts once a question.")
 
 
 def sizes_table(results: Sequence[Results]) -> Table:

@@ -94,15 +94,15 @@ def test_what_is_read_is_checked_without_great_expectations_until_it_breaks(
     ran: list[str] = []
     monkeypatch.setattr("orchestration.data.validator.write_docs", lambda *a: ran.append(a[3]) or run_suites(*a[3:6]))
     validator = ExpectationsValidator(tmp_path, "training_instances", "made")
-    validator.check("gold_spans", tables(sound()), source="data/gold_spans/made")
+    validator.check("split", tables(sound()), source="data/split/made")
     assert ran == []
     rows = sound()
-    BREAKS["gold_spans", "one split a question"][0](rows)
-    message = r"data/gold_spans/made: rule 'one split a question' .* `canopy run` makes it again; all rows: "
+    BREAKS["split", "one split a question"][0](rows)
+    message = r"data/split/made: rule 'one split a question' .* `canopy run` makes it again; all rows: "
     with pytest.raises(ValidationFailed, match=message):
-        validator.check("gold_spans", tables(rows), source="data/gold_spans/made")
+        validator.check("split", tables(rows), source="data/split/made")
     validator.check("training_instances", tables(sound()))
-    assert ran == ["gold_spans", "training_instances"]
+    assert ran == ["split", "training_instances"]
 
 
 def test_remote_parts_of_a_page_are_taken_out() -> None:
@@ -190,21 +190,21 @@ def test_a_broken_rule_is_shown_red_with_its_rows_and_a_later_stage_stops_at_it_
     little = Little(tmp_path, second_gold="old")
     message = "rule 'no gold item on both sides' fails for 1 row: item_id 'mills/old', splits 'test, train'"
     with pytest.raises(CanopyError, match=message):
-        little.rerun("benchmark", "gold_spans")
-    shown = little.checks("gold_spans")
+        little.rerun("benchmark", "gold_spans", "split")
+    shown = little.checks("split")
     assert {n for n, (status, _) in shown.items() if status == "FAILED"} == {"no_gold_item_on_both_sides"}
-    assert len(shown) == len(SUITES["gold_spans"]) + 1
+    assert len(shown) == len(SUITES["split"]) + 1
     event = shown["no_gold_item_on_both_sides"][1]
     assert event.severity == dg.AssetCheckSeverity.ERROR and event.blocking
     assert event.metadata["failing rows"].value == 1
     assert [r.data["item_id"] for r in event.metadata["first failing rows"].records] == ["mills/old"]
     page = Path(event.metadata["data docs"].value)
     assert page.is_relative_to(little.root / ".canopy" / "data_docs") and "mills/old" in page.read_text()
-    assert not (little.root / "data" / "gold_spans" / "mills").exists()
+    assert not (little.root / "data" / "split" / "mills").exists()
 
     little.ask("low")
-    little.rerun("benchmark", "gold_spans")
-    shown = little.checks("gold_spans")
+    little.rerun("benchmark", "gold_spans", "split")
+    shown = little.checks("split")
     assert {s for s, _ in shown.values()} == {"SUCCEEDED"}
     assert set(shown) > {"inputs_meet_their_rules", "answer_types_are_alike"}
 

@@ -143,8 +143,8 @@ def test_a_benchmark_without_anything_to_measure_is_left_out(workspace: Path) ->
     from orchestration.pipeline.params_file import set_params
 
     set_params(workspace, ["benchmarks.waiting.adapter=native", "benchmarks.waiting.path=raw"])
-    for name, schema in (("gold", GOLD_SCHEMA), ("splits", SPLIT_SCHEMA)):
-        write_table(workspace / "data" / "gold_spans" / "waiting" / f"{name}.parquet", [], schema)
+    for stage, name, schema in (("gold_spans", "gold", GOLD_SCHEMA), ("split", "splits", SPLIT_SCHEMA)):
+        write_table(workspace / "data" / stage / "waiting" / f"{name}.parquet", [], schema)
     assert register_candidate(workspace) == "1"
     client = open_client(workspace)
     assert evaluated_benchmarks(version_by_alias(client, CHALLENGER)).keys() == {tiny_model.BENCHMARK}

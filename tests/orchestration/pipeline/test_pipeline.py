@@ -25,7 +25,7 @@ from tests.orchestration.project import ROOT
 
 pytestmark = pytest.mark.slow
 DAGSTER = DagsterOrchestrator()
-DATA = ["benchmark@tiny", "gold_spans@tiny", "training_instances@tiny", "corpus"]
+DATA = ["benchmark@tiny", "gold_spans@tiny", "split@tiny", "training_instances@tiny", "corpus"]
 MODEL = ["node_encoder", "node_embeddings", "item_index"]
 RESULTS = ["evaluation@tiny", "answers@tiny", "report", "registered_model"]
 
@@ -66,7 +66,7 @@ class Work:
 def work(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
     """The tiny pipeline, run once."""
     made = Work(tmp_path_factory.mktemp("pipeline"), documents)
-    assert list(made.run()) == [*DATA[:2], "corpus", "training_instances@tiny", *MODEL, *RESULTS]
+    assert list(made.run()) == [*DATA[:2], "corpus", *DATA[2:4], *MODEL, *RESULTS]
     yield made
 
 
@@ -128,9 +128,10 @@ def test_a_training_parameter(work: Work) -> None:
 
 def test_a_questions_gold(work: Work) -> None:
     def change(text: str) -> str:
-        first = json.loads(text.splitlines()[0])
-        start, end = first["gold"][0]["chars"][0]
-        return text.replace(json.dumps([[start, end]]), json.dumps([[0, end]]), 1)
+        lines = text.splitlines(keepends=True)
+        start, end = json.loads(lines[1])["gold"][0]["chars"][0]
+        lines[1] = lines[1].replace(json.dumps([[start, end]]), json.dumps([[0, end]]))
+        return "".join(lines)
 
     work.edit(work.raw / "questions.jsonl", change)
     ran = work.run()
