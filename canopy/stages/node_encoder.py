@@ -46,9 +46,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     checks = check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     instances = list(training_rows(config, paths))
     if not instances:
-        counts = [len(read_questions(paths.output("benchmark", b) / "questions.parquet")) for b in config.benchmarks]
-        totals = ", ".join(f"{b} ({n} question{'' if n == 1 else 's'})"
-                           for b, n in zip(config.benchmarks, counts, strict=True))
+        totals = ", ".join(_count_questions(paths, b) for b in config.benchmarks)
         raise Shortage(f"no training instance in {totals}: training needs questions whose gold is part of an item (a "
                        "sentence, a row, a segment), on the train side of the split: a few dozen questions at least, "
                        "with answers that stand in the documents")
@@ -118,3 +116,13 @@ def training_rows(config: Config, paths: Paths) -> Iterator[dict[str, Any]]:
         for x in table.to_pylist():
             tree = build_tree(x["count"], config.hierarchy.branching)
             yield {**x, "child_spans": [(int(tree.lo[c]), int(tree.hi[c])) for c in x["child_nodes"]]}
+
+
+def _count_questions(paths: Paths, benchmark: str) -> str:
+    """A benchmark with its questions, and those whose gold could train if it stood on the train side."""
+    count = pq.read_metadata(paths.output("benchmark", benchmark) / "questions.parquet").num_rows
+    instances = pq.read_table(paths.output("training_instances", benchmark) / "instances.parquet",
+                              columns=["question_id"])
+    measured = len(instances["question_id"].unique())
+    side = f", {measured} with such gold, all on the test side" if measured else ""
+    return f"{benchmark} ({count:,} question{'' if count == 1 else 's'}{side})"
