@@ -8,11 +8,13 @@ import uuid
 
 import dagster as dg
 import pytest
+from rich.console import Console
 
 from assets.history import DagsterHistory
 from assets.resources import PROCESS_TAG
 from canopy.errors import CanopyError
 from orchestration.machine.processes import identity
+from orchestration.pipeline.rerun import rerun
 from tests.orchestration.project import Project
 
 EVERYTHING = {"benchmark@one", "benchmark@two", "gold_spans@one", "gold_spans@two", "corpus", "item_index"}
@@ -97,6 +99,18 @@ def test_a_failing_stage_stops_what_needs_it_and_the_next_rerun_goes_on(project:
     assert project.calls == ["benchmark@one", "benchmark@two"]
     project.write("raw/two/x.txt", "plum")
     assert set(project.rerun()[0]) == EVERYTHING - {"benchmark@one"}
+
+
+def test_a_stage_with_too_few_questions_is_left_out_with_what_needs_it(project: Project) -> None:
+    project.edit("code/corpus.py", "    found", "    from canopy.errors import Shortage\n"
+                                   "    if '=few' in str([p.read_text() for p in paths.raw(config, 'one').glob('*')]):\n"
+                                   "        raise Shortage('two questions at least')\n    found")
+    project.write("raw/one/x.txt", "=few")
+    for expected in (EVERYTHING - BELOW_CORPUS, set()):
+        summary = rerun(project.root, project, console=Console(quiet=True))
+        assert set(summary.ran) == expected and summary.short == {"corpus": "two questions at least"}
+    project.write("raw/one/x.txt", "many")
+    assert set(project.rerun()[0]) == {"benchmark@one", "gold_spans@one"} | BELOW_CORPUS
 
 
 def test_a_programming_error_is_one_line_and_a_file(project: Project) -> None:
