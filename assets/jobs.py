@@ -30,12 +30,14 @@ def rerun_everything_stale(context: dg.OpExecutionContext, workspace: WorkspaceR
     from rich.console import Console
 
     from canopy.errors import CanopyError
+    from canopy.progress import listen
     from orchestration.pipeline.rerun import rerun
 
     tag_process(context)
     console = Console(file=_Log(context), width=200, color_system=None)
     try:
-        summary = rerun(Path(workspace.path), DagsterOrchestrator(), console=console)
+        with listen(context.log.info):
+            summary = rerun(Path(workspace.path), DagsterOrchestrator(), console=console)
     except CanopyError as e:
         raise dg.Failure(description=str(e), allow_retries=False) from e
     lines = [f"- {name}: {'; '.join(why)}" for name, why in summary.ran.items()]

@@ -39,6 +39,7 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
                     workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         from canopy.errors import CanopyError
         from canopy.paths import Paths
+        from canopy.progress import listen
         from canopy.validation.outcomes import ValidationFailed
 
         tag_process(context)
@@ -46,7 +47,8 @@ def _build_asset(graph: Graph, specs: list[StageSpec], version: str) -> dg.Asset
         name = f"{base}@{partition}" if partition else base
         docs = docs_page(Path(workspace.path), base, partition)
         try:
-            outcome = workspace.execute(name, force=FORCE_TAG in context.run.tags, dagster_run=context.run_id)
+            with listen(context.log.info):
+                outcome = workspace.execute(name, force=FORCE_TAG in context.run.tags, dagster_run=context.run_id)
         except CanopyError as e:
             if isinstance(e, ValidationFailed):
                 yield from failed_results(base, e, docs)

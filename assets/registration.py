@@ -22,12 +22,14 @@ def build_registration(graph: Graph) -> list[dg.AssetsDefinition]:
                           "`canopy-node-encoder` with alias `challenger`. Promotion makes it champion.")
     def registered_model(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
         from canopy.errors import CanopyError
+        from canopy.progress import listen, progress
         from orchestration.models.registration import register_candidate
         from orchestration.models.registry import CHALLENGER, MODEL
 
         tag_process(context)
         try:
-            version = register_candidate(Path(workspace.path), {"dagster.run_id": context.run_id})
+            with listen(context.log.info), progress(NAME):
+                version = register_candidate(Path(workspace.path), {"dagster.run_id": context.run_id})
         except CanopyError as e:
             raise dg.Failure(description=f"{NAME}: {e}", allow_retries=False) from e
         following = address("`canopy promote` compares it with the champion; if it does not pass, it says why.",

@@ -94,12 +94,15 @@ def compress_files(question: str, files: Sequence[Path], *, model: Path | None =
     from canopy.compression.compressor import Compressor
     from canopy.compression.files import read_files
     from canopy.compression.printing import to_json, to_lines
+    from canopy.progress import progress
 
-    items, notes = read_files(files)
+    with progress("reading files"):
+        items, notes = read_files(files)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     compressor = Compressor.load(model)
-    compression = compressor.compress(question, items, rule=rule, margin=margin, branching=branching)
+    with progress("compressing"):
+        compression = compressor.compress(question, items, rule=rule, margin=margin, branching=branching)
     name = compressor.model.name
     sys.stdout.write("\n".join([to_json(compression, name)] if as_json else to_lines(compression, name)) + "\n")
 

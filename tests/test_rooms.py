@@ -13,8 +13,8 @@ from tests.import_graph import FILES, MODULES, ROOMS, ROOT, circles, edges, impo
 
 # Inside the library, from the ground up: a room may import rooms of its own floor and of the floors below.
 FLOORS = (
-    {"discovery", "errors", "atomic", "digests", "links", "progress", "sqlite_cache", "settings", "config", "paths",
-     "items", "pages"},
+    {"cores", "discovery", "errors", "atomic", "digests", "formatting", "links", "progress", "sqlite_cache", "settings",
+     "config", "paths", "items", "pages"},
     {"hierarchy", "refinement", "selection", "scoring"},
     {"media", "encoder", "index", "embeddings", "gold", "corpus"},
     {"ingest", "bundle", "starter"},

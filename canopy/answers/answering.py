@@ -5,7 +5,8 @@ from __future__ import annotations
 from canopy.answers.journal import Journal
 from canopy.answers.run import Run
 from canopy.answers.tasks import do_all, do_until_done
-from canopy.answers.workers import MIN_ANSWERS_FOR_PROCESSES, Answer, answer_in_processes, usable_cores
+from canopy.answers.workers import MIN_ANSWERS_FOR_PROCESSES, Answer, answer_in_processes
+from canopy.cores import usable_cores
 from canopy.errors import CanopyError
 from canopy.items import Question
 from canopy.llm.wire import Failed
@@ -28,8 +29,7 @@ def answer_all(run: Run, paths: Paths, journal: Journal) -> None:
     """
     tasks = [(n, q) for n, cell in enumerate(run.cells) for q in run.questions(cell)]
     missing = [(n, q) for n, q in tasks if run.cells[n].key(q.id) not in journal]
-    with progress(f"answers {run.benchmark}", len(tasks), "answers") as advance:
-        advance(len(tasks) - len(missing))
+    with progress("answering", len(tasks), "answers", len(tasks) - len(missing)) as advance:
 
         def add(answer: Answer) -> None:
             journal.add(*answer)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -15,20 +12,13 @@ from pathlib import Path
 from canopy.answers.rows import AnswerRecord
 from canopy.answers.run import Run, prepare_run
 from canopy.config import Config
+from canopy.cores import end_pool, follow_parent
 from canopy.errors import CanopyError
 from canopy.paths import Paths
 
 MIN_ANSWERS_FOR_PROCESSES = 1_500  # fewer are answered before a process has started
 Answer = tuple[tuple[str, ...], AnswerRecord]  # an answer's key and its record
 _run: Run | None = None  # of a worker process
-
-
-def usable_cores() -> int:
-    """Cores that may be used: OMP_NUM_THREADS of them if it is set, otherwise those of this process."""
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    if limit.isdigit() and int(limit):
-        return int(limit)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
@@ -52,17 +42,9 @@ def _start(config: str, root: str, benchmark: str) -> None:
     global _run
     import torch
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    follow_parent()
     torch.set_num_threads(1)
     _run = prepare_run(Config.model_validate_json(config), Paths(Path(root)), benchmark)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _answer(question_id: str, cells: Sequence[int]) -> list[Answer]:
@@ -97,10 +79,7 @@ def answer_in_processes(run: Run, paths: Paths, tasks: Sequence[tuple[int, str]]
                 take(answer)
         pool.shutdown()
     except BaseException as e:
-        # Processes that are at work when an error or Ctrl-C comes are not waited for.
-        for process in list((getattr(pool, "_processes", None) or {}).values()):
-            process.kill()
-        pool.shutdown(wait=False, cancel_futures=True)
+        end_pool(pool)
         if isinstance(e, BrokenProcessPool):
             raise CanopyError(f"answers@{run.benchmark}: a process that answered was killed (out of memory?); "
                               "with OMP_NUM_THREADS=1 there is only one") from None

@@ -18,6 +18,7 @@ from canopy.encoder.tokens import TokenSequence, batch_windows, cut_windows, tok
 from canopy.encoder.vision_imports import prepare_torchvision
 from canopy.encoder.words import CONTEXT, Piece, item_pieces, region_text
 from canopy.errors import EncoderMismatch
+from canopy.progress import beside
 
 if TYPE_CHECKING:
     import torch
@@ -213,7 +214,7 @@ class MiniLMEncoder:
         parts: list[torch.Tensor] = []
         where: list[np.ndarray] = []
         total: torch.Tensor | None = None
-        for batch in batch_windows(windows, self.batch_tokens):
+        for batch in beside(list(batch_windows(windows, self.batch_tokens)), "encoding", "batches"):
             width = max(windows[w].end - windows[w].start for w in batch) + 2
             ids = np.zeros((len(batch), width), dtype=np.int64)
             mask = np.zeros((len(batch), width), dtype=np.int64)

@@ -27,6 +27,7 @@ from canopy.encoder.qwen3_vl_model import (
     load_backbone,
 )
 from canopy.errors import DataError, DeviceError
+from canopy.progress import beside
 
 if TYPE_CHECKING:
     import torch
@@ -267,7 +268,7 @@ class Qwen3VLEncoder:
             return self._forward(model, [units[n] for n in batch])
 
         parts, rows = [], []
-        for batch in batch_lengths([u.length for u in units], self.batch_tokens):
+        for batch in beside(list(batch_lengths([u.length for u in units], self.batch_tokens)), "encoding", "batches"):
             # With gradients, what ran out of memory is the whole backward graph: the training loop halves that.
             parts.append(run(batch) if torch.is_grad_enabled() else run_halving(batch, run, self._notes.append))
             rows += batch

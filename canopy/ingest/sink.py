@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +72,8 @@ class Sink:
         self.item_origins: dict[str, Origin] = {}
         # An adapter that knows what its media show sets this: nothing is read off them.
         self.words_given = False
+        # Called with 1 for each record read.
+        self.advance: Callable[[int], None] = lambda n: None
 
     @contextmanager
     def record(self, file: Path | str, record: str) -> Iterator[Draft]:
@@ -79,6 +81,7 @@ class Sink:
         draft, name = Draft(), Path(file).name
         self.counts["read"] += 1
         self.read_from[name] += 1
+        self.advance(1)
         try:
             yield draft
             self._keep(draft)
@@ -116,6 +119,7 @@ class Sink:
         """Quarantine a record that could not even be parsed."""
         self.counts["read"] += 1
         self.read_from[Path(file).name] += 1
+        self.advance(1)
         self._reject(Path(file).name, record, reason)
 
     def _keep(self, draft: Draft) -> None:

@@ -6,7 +6,8 @@ Words of images, and of video frames with their times.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from canopy.items import Cue
 from canopy.media.videos import FRAME_EVERY, frame_times, iterate_frames
 
 if TYPE_CHECKING:
+    import numpy as np
     from PIL.Image import Image
 
 # Lines that the recogniser is less sure of are dropped. Of 808 lines read off the starter's drawings at widths of 288
@@ -51,8 +53,8 @@ def threads() -> int:
 
 
 @cache
-def _engine() -> Any:
-    """The one engine of this process; nothing is downloaded and nothing is printed.
+def _engine(threads: int) -> Any:
+    """The engine of this process; nothing is downloaded and nothing is printed.
 
     The classifier of upside-down lines stays off (``use_cls``): pictures come upright.
 
@@ -77,7 +79,7 @@ def _engine() -> Any:
             "Global.max_side_len": MAX_SIDE,
             "Det.model_path": str(files["det"][-1]),
             "Rec.model_path": str(files["rec"][-1]),
-            "EngineConfig.onnxruntime.intra_op_num_threads": threads(),
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
     )
@@ -94,8 +96,15 @@ def read_lines(image: Image) -> list[Line]:
     """The lines of text in an RGB picture, from top to bottom, without those that are unlikely to be text."""
     import numpy as np
 
+    return read_array(np.asarray(image), threads())
+
+
+def read_array(pixels: np.ndarray, threads: int) -> list[Line]:
+    """The lines of text in the pixels of an RGB picture, uint8 of shape (height, width, 3)."""
+    import numpy as np
+
     with _lock:  # the engine keeps state between its steps
-        output = _engine()(np.ascontiguousarray(np.asarray(image)[:, :, ::-1]))
+        output = _engine(threads)(np.ascontiguousarray(pixels[:, :, ::-1]))
     lines = (
         Line(" ".join(t.split()), float(s))
         for t, s in zip(getattr(output, "txts", None) or (), getattr(output, "scores", None) or (), strict=False)
@@ -108,12 +117,19 @@ def _is_text(line: Line) -> bool:
     return letters > 0 and line.score >= (SHORT_MIN_SCORE if letters <= SHORT_LETTERS else MIN_SCORE)
 
 
-def read_words(image: Image) -> str:
+def read_words(image: Image, read: Callable[[Image], list[Line]] = read_lines) -> str:
     """The words of a picture as one string; empty if it shows none."""
-    return " ".join(x.text for x in read_lines(image))
+    return " ".join(x.text for x in read(image))
 
 
-def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> tuple[Cue, ...]:
+def _read_now(image: Image) -> Future[list[Line]]:
+    future: Future[list[Line]] = Future()
+    future.set_result(read_lines(image))
+    return future
+
+
+def screen_cues(path: Path, duration: float, notes: list[str] | None = None,
+                submit: Callable[[Image], Future[list[Line]]] = _read_now) -> tuple[Cue, ...]:
     """Text seen in a video's frames, one every 10 s as its leaves are looked at, as cues from the first to the last
     time that it was seen.
 
@@ -123,6 +139,8 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
         Seconds of the video to look at.
     notes : list of str, optional
         Gets a sentence if frames could not be decoded.
+    submit : callable, optional
+        Begins to read a frame, so that the next is decoded meanwhile; default: reads it at once.
 
     Raises
     ------
@@ -131,7 +149,7 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
     """
     import numpy as np
 
-    seen: list[tuple[float, list[Line]]] = []
+    seen: list[tuple[float, Future[list[Line]]]] = []
     before: Any = None
     for frame in iterate_frames(path, frame_times(0.0, duration, FRAME_EVERY, limit=1 << 30), notes, MAX_SIDE):
         small = frame.image.convert("L")
@@ -140,9 +158,9 @@ def screen_cues(path: Path, duration: float, notes: list[str] | None = None) -> 
         still = (
             before is not None and look.shape == before.shape and int(np.abs(look - before).max()) <= STILL_DIFFERENCE
         )
-        seen.append((frame.moment, seen[-1][1] if still else read_lines(frame.image)))
+        seen.append((frame.moment, seen[-1][1] if still else submit(frame.image)))
         before = before if still else look
-    return merge_lines(seen)
+    return merge_lines([(moment, lines.result()) for moment, lines in seen])
 
 
 def merge_lines(seen: Sequence[tuple[float, Sequence[Line]]]) -> tuple[Cue, ...]:

@@ -15,6 +15,7 @@ from canopy.ingest.enrichment import enrich_items
 from canopy.ingest.sink import Sink
 from canopy.items import Item, write_annotations, write_items, write_questions
 from canopy.paths import Paths
+from canopy.progress import progress
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
@@ -42,13 +43,15 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     with replace_directory(paths.output("benchmark", benchmark)) as out:
         sink = Sink(benchmark, out)
         adapter = load_benchmark_adapter(settings.adapter)
-        adapter.read(raw, sink)
+        with progress("reading", unit="records") as sink.advance:
+            adapter.read(raw, sink)
         enrich_items(sink, raw, paths.work("benchmark"), ocr=config.ingest.ocr,
                      segmentation=config.hierarchy.segmentation)
         located: Counter[str] = Counter()
         if config.ingest.pseudo_gold:  # after the words were read off images and frames: answers may be there too
-            pseudo = locate_answers(sink.questions.values(), sink.annotations, sink.items.values(),
-                                    limit=config.ingest.pseudo_gold_limit, counts=located)
+            with progress("locating answers"):
+                pseudo = locate_answers(sink.questions.values(), sink.annotations, sink.items.values(),
+                                        limit=config.ingest.pseudo_gold_limit, counts=located)
             sink.annotations += pseudo
             sink.notes += describe(located, pseudo)
         write_declaration(out, adapter.BENCHMARK)

@@ -17,7 +17,7 @@ CODE_ROOT = Path(__file__).resolve().parents[2]  # the folder that holds the lib
 EXEMPT = {
     "canopy/__init__.py": "the front door, which imports lazily; stages import what lies behind it",
     "canopy/errors.py": "exception classes: they end a stage and never shape what it writes",
-    "canopy/progress.py": "draws a progress bar on the terminal",
+    "canopy/progress.py": "shows on the terminal and in logs how far work is",
 }
 ADAPTER = "canopy/benchmarks/${item.adapter}.py"
 _ADAPTERS = "canopy/benchmarks"

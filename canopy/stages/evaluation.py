@@ -24,6 +24,7 @@ from canopy.evaluation.systems import FROZEN, TUNED, frozen
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
 from canopy.paths import Paths
+from canopy.progress import counted, progress
 from canopy.scoring.measure import EVALUATION, measures_of
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
@@ -85,11 +86,12 @@ def _columns(tables: Tables, system: str) -> dict[str, np.ndarray]:
     return {c: table[c].to_numpy().astype(np.float64) for c in schema.names[2:]}
 
 
-def _scores(store: NodeStore, cases: Cases, folds: Folds, queries: np.ndarray) -> np.ndarray:
+def _scores(store: NodeStore, cases: Cases, folds: Folds, queries: np.ndarray, system: str) -> np.ndarray:
     """The score of every node of the gold items, flat, as the cases lay them out."""
     bounds = np.searchsorted(cases.pair_question, np.arange(len(cases.questions) + 1))
     stored = [folds.exact_representative(i) for i in cases.pair_item]
-    parts = [s for q, query in enumerate(queries) for s in store.scores(stored[bounds[q]:bounds[q + 1]], query)]
+    rows = counted(list(queries), f"scoring nodes, {system}", len(queries), "questions")
+    parts = [s for q, query in enumerate(rows) for s in store.scores(stored[bounds[q]:bounds[q + 1]], query)]
     scores = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
     if len(scores) != cases.layout.nodes[-1]:
         raise DataError(f"{store.path}: {len(scores)} nodes stored for the gold items, but their hierarchies have "
@@ -124,8 +126,10 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     queries = f0.encode_queries(texts) if texts else np.zeros((0, f0.dimension), dtype=np.float32)
     words = read_words(cases, items, questions, config.hierarchy.segment_seconds, f0.count_tokens)
     folds = read_folds(paths.output("corpus"))
-    scores = {name: _scores(s, cases, folds, queries) for name, s in _open_stores(config, paths, f0).items()}
-    tables = measure(cases, words, scores, config.evaluation)
+    stores = _open_stores(config, paths, f0)
+    scores = {name: _scores(s, cases, folds, queries, name) for name, s in stores.items()}
+    with progress("measuring"):
+        tables = measure(cases, words, scores, config.evaluation)
 
     index = ItemIndex.open(paths.output("item_index"), dimension=f0.dimension, digest=f0.digest,
                            device=config.index.device)

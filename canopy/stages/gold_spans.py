@@ -20,6 +20,7 @@ from canopy.gold.selection import choose_questions, keep_questions
 from canopy.gold.texts import TEXT_SCHEMA, gold_texts
 from canopy.items import Question, read_annotations, read_items, read_questions, write_questions, write_table
 from canopy.paths import Paths
+from canopy.progress import counted
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
@@ -46,7 +47,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     of = {q.id for q in questions}
     annotations = [a for a in read_annotations(source / "annotations.parquet") if a.question_id in of]
     items = {i.id: i for i in read_items(source / "items.parquet", list(dict.fromkeys(a.item_id for a in annotations)))}
-    rows, unlocated = map_annotations(annotations, items, config.hierarchy.segment_seconds)
+    marks = counted(annotations, "locating gold", len(annotations), "annotations")
+    rows, unlocated = map_annotations(marks, items, config.hierarchy.segment_seconds)
     mapped, selected = rows, of
     questions = keep_questions(questions, rows, select)
     of = {q.id for q in questions}

@@ -10,6 +10,7 @@ from canopy.corpus.folds import read_folds
 from canopy.embeddings.store import NodeStore
 from canopy.index.item_index import ItemIndex
 from canopy.paths import Paths
+from canopy.progress import progress
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
@@ -27,7 +28,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     tracker.log_params({"quantisation": "fp16", "metric": "inner product", "encoder_digest": store.digest})
     with replace_directory(paths.output("item_index")) as out:
         ids = [i for i, s in zip(store.item_ids, searched, strict=True) if s]
-        index = ItemIndex.build(ids, store.roots()[searched], digest=store.digest)
+        with progress(f"indexing {len(ids):,} items"):
+            index = ItemIndex.build(ids, store.roots()[searched], digest=store.digest)
         index.write(out)
         # Opened as a searcher opens it: a file that cannot be searched on the configured device fails here.
         ItemIndex.open(out, dimension=store.dimension, digest=store.digest, device=config.index.device)

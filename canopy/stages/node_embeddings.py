@@ -14,7 +14,7 @@ from canopy.encoder.base import NodeEncoder
 from canopy.encoder.by_modality import ModalityEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.paths import Paths
-from canopy.progress import progress
+from canopy.progress import counted, progress
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
@@ -67,8 +67,9 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             own = {m: load_encoder(config.encoder, p, mode, paths.media(config)) for m, p in by_modality.items()}
             encoder = ModalityEncoder(encoder, own)
         branching = sizes.get(variant, config.hierarchy.branching)
-        nodes = sum(len(node_request(i, branching, seconds).lo) for i in encoded)
-        with progress(f"{variant} ({mode})", nodes, "nodes") as advance:
+        items_cut = counted(encoded, "cutting items", len(encoded), "items")
+        nodes = sum(len(node_request(i, branching, seconds).lo) for i in items_cut)
+        with progress(f"encoding, {variant} ({mode})", nodes, "nodes") as advance:
             counts = build_store(out / variant, paths.work("node_embeddings") / variant, encoded, encoder,
                                  shards=config.store.shards, branching=branching, segment_seconds=seconds,
                                  advance=advance, beside=[out / "f_theta"] if variant in sizes else [])

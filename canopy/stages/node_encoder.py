@@ -54,7 +54,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     sources = [paths.output("benchmark", b) for b in config.benchmarks]
     items = {i.id: i for source in sources for i in read_items(source / "items.parquet", ids)}
     questions = {q.id: q.question for source in sources for q in read_questions(source / "questions.parquet")}
-    examples = build_examples(instances, questions, items, config.hierarchy.segment_seconds)
+    with progress("building examples"):
+        examples = build_examples(instances, questions, items, config.hierarchy.segment_seconds)
     encoder = load_encoder(config.encoder, media=paths.media(config))
     tracker.log_params({**config.training.model_dump(), "mode": config.encoder.mode, "examples": len(examples),
                         "instances": len(instances)})
@@ -97,12 +98,13 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
 def _train(name: str, encoder: TrainableEncoder, examples: Sequence[Example], settings: Training, work: Path,
            tracker: Tracker, halved: list[str], prefix: str = "") -> tuple[Any, list[dict[str, float]]]:
     """One adapter, with a bar on the terminal and its curve in the tracker."""
-    steps, last = settings.epochs * -(-len(examples) // settings.batch), 0
-    with progress(f"training {name}", steps, "steps") as advance:
+    last = 0
+    with progress(f"training {name}", settings.epochs * -(-len(examples) // settings.batch), "steps") as advance:
         def report(step: int, of: int, loss: float, rate: float) -> None:
             nonlocal last
+            advance.total = of
             tracker.log_metrics({f"{prefix}loss": loss, f"{prefix}learning_rate": rate}, step=step)
-            advance(step - last)
+            advance(step - last, loss=loss)
             last = step
 
         return train_adapter(encoder, examples, settings, work, report, halved.append)

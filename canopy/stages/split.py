@@ -23,6 +23,7 @@ from canopy.gold.split import SPLIT_SCHEMA, official_sides
 from canopy.gold.texts import GoldText
 from canopy.items import read_questions, write_table
 from canopy.paths import Paths
+from canopy.progress import progress
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
@@ -52,8 +53,9 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     settings, fitted = config.split, fitted_questions()
     tracker.log_params({"test_share": settings.test_share, "split_seed": settings.seed,
                         "use_official": settings.use_official, "near_duplicates": settings.near_duplicates})
-    joint = _join(tuple((b, *_inputs(paths.output("gold_spans", b))) for b in sorted(config.benchmarks)), settings,
-                  frozenset().union(*fitted.values()))
+    inputs = tuple((b, *_inputs(paths.output("gold_spans", b))) for b in sorted(config.benchmarks))
+    with progress("looking for gold and questions that say the same"):
+        joint = _join(inputs, settings, frozenset().union(*fitted.values()))
     placements = joint.placements[benchmark]
     own = paths.output("gold_spans", benchmark)
     with replace_directory(paths.output("split", benchmark)) as out:

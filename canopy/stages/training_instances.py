@@ -11,6 +11,7 @@ from canopy.config import Config
 from canopy.gold.instances import INSTANCE_SCHEMA, build_instances
 from canopy.items import write_table
 from canopy.paths import Paths
+from canopy.progress import counted
 from canopy.stages.base import StageResult, Tracker
 from canopy.stages.declaration import Stage
 from canopy.stages.summary import write_summary
@@ -29,7 +30,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     gold = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
     splits = pq.read_table(paths.output("split", benchmark) / "splits.parquet")
     side = dict(zip(splits["question_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
-    rows = build_instances(gold, side, config.hierarchy.branching)
+    marks = counted(gold, "building instances", len(gold), "gold rows")
+    rows = build_instances(marks, side, config.hierarchy.branching)
     tracker.log_params({"branching": config.hierarchy.branching})
     with replace_directory(paths.output("training_instances", benchmark)) as out:
         table = write_table(out / "instances.parquet", rows, INSTANCE_SCHEMA)

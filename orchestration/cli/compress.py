@@ -68,9 +68,12 @@ def compress(
                                fragments=not as_json)
     from rich.console import Console
 
+    from canopy.progress import progress
+
     root = open_workspace(workspace)
     say_workspace(root, Console(stderr=as_json))  # standard output is JSON alone
-    response = _compress_corpus(root, alias or "champion", request, file, k or 5)
+    with progress("compressing"):
+        response = _compress_corpus(root, alias or "champion", request, file, k or 5)
     if as_json:
         typer.echo(response.model_dump_json(indent=1))
     else:

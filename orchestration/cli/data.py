@@ -10,6 +10,7 @@ import typer
 from canopy.errors import DataError
 from orchestration.cli.shared import print_whole, say
 
+_MEBI = 1 << 20
 group = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help=(
     "Official release files: what there are, what a folder holds, and fetching them."))
 Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help=(
@@ -49,10 +50,12 @@ def check(
     """
     from rich.console import Console
 
+    from canopy.progress import progress
     from orchestration.cli.data_report import show_check
     from orchestration.data.check import check_data
 
-    result = check_data(benchmark, folder.expanduser(), read)
+    with progress("looking at the files"):
+        result = check_data(benchmark, folder.expanduser(), read)
     show_check(result, folder, Console())
     if not result.sound:
         raise typer.Exit(1)
@@ -76,6 +79,7 @@ def fetch(
     """
     from rich.console import Console
 
+    from canopy.progress import Step, progress
     from orchestration.cli.data_report import show_plan
     from orchestration.data.check import release_of
     from orchestration.data.fetch import downloadable, fetch_file, target_name
@@ -90,29 +94,16 @@ def fetch(
     if not yes:
         console.print("nothing was fetched; add --yes to go on", style="yellow")
         return
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
     folder = folder.expanduser()
     folder.mkdir(parents=True, exist_ok=True)
-    columns = (TextColumn("  {task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-               TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        for f in files:
-            task = bar.add_task(f.role, total=None)
+    for f in files:
+        with progress(f"fetching {f.role}", unit="MiB") as step:
 
-            def advance(count: int, total: int, task: TaskID = task) -> None:
-                bar.update(task, completed=count, total=total or None)
+            def advance(count: int, total: int, step: Step = step) -> None:
+                step.update(count // _MEBI, -(-total // _MEBI) if total else None)
 
             path, how = fetch_file(f, folder, advance)
-            say(console, f"{how}: {path}")
+        say(console, f"{how}: {path}")
     say(console, f"next: {command('data', 'check', benchmark, str(folder))}")
 
 

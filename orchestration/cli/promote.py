@@ -31,13 +31,15 @@ def promote(
     """
     from rich.console import Console
 
+    from canopy.progress import progress
     from orchestration.models import promotion
     from orchestration.models.deployment import bundle_of
 
     root = open_workspace(workspace)
     say_workspace(root, Console())
-    verdict = promotion.promote(root, dry_run=dry_run, force=force, reason=reason,
-                                export=lambda version: bundle_of(root, version))
+    with progress("judging"):
+        verdict = promotion.promote(root, dry_run=dry_run, force=force, reason=reason,
+                                    export=lambda version: bundle_of(root, version))
     show_verdict(verdict)
     if verdict.outcome == "refused":
         raise typer.Exit(1)

@@ -14,6 +14,7 @@ from canopy.benchmarks.registry import adapter_for, adapter_names, load_benchmar
 from canopy.digests import file_sha256
 from canopy.errors import DataError
 from canopy.ingest.sink import Sink
+from canopy.progress import progress
 from orchestration.data.fetch import read_sums, target_name
 
 QUICK_BYTES = 256 << 20  # records of smaller releases are read without being asked to
@@ -131,7 +132,8 @@ def _read_records(check: Check, name: str, adapter: str, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         sink = Sink(name, Path(scratch))
         try:
-            load_benchmark_adapter(adapter).read(folder, sink)
+            with progress("reading", unit="records") as sink.advance:
+                load_benchmark_adapter(adapter).read(folder, sink)
         except DataError as e:
             check.trouble = str(e)
             return

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from canopy.bundle.manifest import Manifest
 from canopy.errors import CanopyError
 from canopy.links import link_or_copy_tree
+from canopy.progress import progress
 from orchestration.machine.environment import QUIET
 from orchestration.models.deployment import SERVICE, service_environment
 from orchestration.models.packages import SERVICE_PACKAGES, pinned_packages
@@ -67,8 +68,9 @@ def build_bento(workspace: Path, version: ModelVersion, bundle: Path) -> str:
         # packs. (Its command line would refuse the folder, since it lies under .canopy.)
         env = {**service_environment(workspace), "PYTHONPATH": str(context)}
         (context / _BENTOFILE).write_text(json.dumps(options), encoding="utf-8")  # JSON is YAML
-        build = subprocess.run([sys.executable, "-c", _BUILD, BENTO, tag_version, _BENTOFILE], env=env, cwd=context,
-                               capture_output=True, text=True, check=False)
+        with progress("building the Bento"):
+            build = subprocess.run([sys.executable, "-c", _BUILD, BENTO, tag_version, _BENTOFILE], env=env, cwd=context,
+                                   capture_output=True, text=True, check=False)
     if build.returncode != 0:
         last = (build.stderr or build.stdout).strip().splitlines()[-1:] or ["no message"]
         raise CanopyError(f"bentoml build failed: {last[0]}")

@@ -16,6 +16,7 @@ from canopy.bundle.manifest import Manifest
 from canopy.bundle.parts import ModelParts, read_parts
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
+from canopy.progress import progress
 from orchestration.machine.environment import QUIET
 from orchestration.models.registry import CHALLENGER, CHAMPION, MODEL, PREVIOUS, version_by_alias, version_parts
 from orchestration.models.tracking import open_client
@@ -76,8 +77,9 @@ def bundle_of(workspace: Path, version: ModelVersion) -> Path:
         bundles = sorted((p.stat().st_mtime, p.parent) for p in folder.glob(f"{version.version}-*/manifest.json"))
         if bundles and not present:
             return bundles[-1][1]
-        return export_bundle(workspace, load_config(workspace / "params.yaml"), folder, name=MODEL,
-                             version=str(version.version), pinned=pinned)
+        with progress(f"exporting version {version.version}"):
+            return export_bundle(workspace, load_config(workspace / "params.yaml"), folder, name=MODEL,
+                                 version=str(version.version), pinned=pinned)
 
 
 def _workspace_holds(workspace: Path, pinned: ModelParts) -> bool:

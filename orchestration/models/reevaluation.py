@@ -17,6 +17,7 @@ from canopy.config import Config
 from canopy.evaluation.systems import TUNED
 from canopy.items import Item, read_items, read_questions, write_table
 from canopy.paths import Paths
+from canopy.progress import counted
 from canopy.settings import EncoderSettings, parse_encoder
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def _encode(encoder: NodeEncoder, items: list[Item], config: Config) -> dict[str
 
     hierarchy = config.hierarchy
     vectors: dict[str, np.ndarray] = {}
-    for start in range(0, len(items), _ITEMS_AT_ONCE):
+    starts = range(0, len(items), _ITEMS_AT_ONCE)
+    for start in counted(starts, "encoding gold items", len(starts), "parts"):
         part = items[start:start + _ITEMS_AT_ONCE]
         requests = [node_request(i, hierarchy.branching, hierarchy.segment_seconds) for i in part]
         encoded = encoder.encode_nodes(requests)

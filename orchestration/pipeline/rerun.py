@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from canopy.errors import CanopyError, DataError, Shortage
+from canopy.formatting import number
+from canopy.progress import progress
 from orchestration.pipeline.hints import address
 from orchestration.pipeline.history import History, Orchestrator
 from orchestration.pipeline.lineage import shorten
@@ -76,7 +78,7 @@ def _ready(view: View, chosen: set[str], forced: set[str]) -> list[Task]:
 
 
 def _headline(values: Mapping[str, object]) -> str:
-    numbers = [f"{k.replace('_', ' ')} {v:,.4g}" if abs(v) < 1000 else f"{k.replace('_', ' ')} {v:,.0f}"
+    numbers = [f"{k.replace('_', ' ')} {number(v)}"
                for k, v in values.items() if isinstance(v, float) and k != "seconds"]
     return ", ".join(numbers[:5]) or (f"{values['model']} version {values['version']}" if "version" in values else "")
 
@@ -98,7 +100,8 @@ def rerun(workspace: Path, orchestrator: Orchestrator, *, select: Sequence[str] 
         code = look_at_code(workspace)  # modules stay as imported: what is edited from here on belongs to the next run
         pending: set[str] | None = None
         while True:
-            view = look(workspace, history)
+            with progress("looking for what changed"):
+                view = look(workspace, history)
             for name in view.reported:
                 console.print(f"  [dim]{name}: taken over from dvc.lock (made by `dvc repro`)[/dim]")
             chosen = choose(view, select)

@@ -16,7 +16,9 @@ from typing import Literal
 
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
+from canopy.formatting import number
 from canopy.paths import Paths
+from canopy.progress import progress
 from canopy.stages.base import StageResult
 from canopy.stages.registry import PER_BENCHMARK, STAGES, load_stage
 from orchestration.models.tracking import stage_run
@@ -99,7 +101,7 @@ def execute(workspace: Path, stage: str, *, force: bool = False, dagster_run: st
     """
     started = time.perf_counter()
     prune(workspace, load_config(workspace / "params.yaml"))
-    with locked(workspace, stage, wait=True):
+    with locked(workspace, stage, wait=True), progress(stage):
         graph = load_graph(workspace)
         if stage not in graph.stages:
             raise DataError(f"{workspace}/dvc.yaml: no stage {stage!r}; there are {', '.join(graph.stages)}")
@@ -134,8 +136,7 @@ def execute(workspace: Path, stage: str, *, force: bool = False, dagster_run: st
 
 def describe(stage: str, result: StageResult, seconds: float) -> str:
     """One paragraph about a run: how long it took, its numbers, and what a person should read."""
-    numbers = ", ".join(f"{k.replace('_', ' ')} {v:,.4g}" if abs(v) < 1000 else f"{k.replace('_', ' ')} {v:,.0f}"
-                        for k, v in list(result.metrics.items())[:8])
+    numbers = ", ".join(f"{k.replace('_', ' ')} {number(v)}" for k, v in list(result.metrics.items())[:8])
     return f"{stage}: done in {seconds:.1f} s. {numbers}{'.' if numbers else ''} {' '.join(result.notes)}".strip()
 
 
@@ -155,7 +156,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         # It does not wait: DVC reserves what this stage writes until this command ends, so that a `canopy run` at work
         # on the stage could not commit it.
-        with locked(workspace, stage):
+        with locked(workspace, stage), progress(stage):
             lineage = lineage_tags(read_stage(workspace, stage), os.environ.get("DAGSTER_RUN_ID"))
             result = run_stage(workspace, name, benchmark, lineage)
     except CanopyError as e:

@@ -225,12 +225,13 @@ def test_nothing_is_found_twice_even_after_a_killed_run(
                  + [{"id": "v", "modality": "video", "media": "v.mp4", "duration": 4}], [])
     real = enrichment.read_words
     keys: list[int] = []
+    monkeypatch.setattr(enrichment, "process_count", lambda: 1)
 
-    def killed_at_the_second(image: Any) -> str:
+    def killed_at_the_second(image: Any, read: Callable[..., Any]) -> str:
         if keys:
             raise KeyboardInterrupt
         keys.append(1)
-        return real(image)
+        return real(image, read)
 
     monkeypatch.setattr(enrichment, "read_words", killed_at_the_second)
     with pytest.raises(KeyboardInterrupt):
@@ -292,3 +293,23 @@ def test_subtitles_give_cuts_without_a_file_too(tmp_path: Path) -> None:
     )
     enrich_items(sink, tmp_path, tmp_path / "work", ocr=True, segmentation="subtitles")
     assert sink.items["b/v"].cuts == (2.5, 6.25)
+
+
+def test_all_cores_give_the_bytes_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["Alpha", "Beta", "Gamma", "Delta", "Omega", "Sigma"]
+    for n, word in enumerate(words):
+        sign(tmp_path / f"{n}.png", word)
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    write_video(tmp_path / "v.mp4", [i / 5 for i in range(20)])
+    raw = native(tmp_path, [{"id": f"{n}", "modality": "image", "media": f"{n}.png"} for n in range(6)]
+                 + [{"id": "gone", "modality": "image", "media": "gone.png"},
+                    {"id": "broken", "modality": "image", "media": "broken.png"},
+                    {"id": "v", "modality": "video", "media": "v.mp4", "duration": 9}], [])
+    outputs = []
+    for processes in (1, 2):
+        monkeypatch.setattr(enrichment, "process_count", lambda n=processes: n)
+        monkeypatch.setattr("canopy.media.ocr_pool.FEW", 2)
+        result, out = stage(raw, tmp_path / f"ws{processes}")
+        outputs.append((result.notes, {p.name: p.read_bytes() for p in out.iterdir()}))
+    assert outputs[0] == outputs[1]
+    assert [i.words for i in read_items(out / "items.parquet")][:6] == words

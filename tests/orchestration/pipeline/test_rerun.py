@@ -182,3 +182,25 @@ def test_code_that_changes_during_the_run_is_not_recorded(project: Project) -> N
     with pytest.raises(CanopyError, match=r"code/lib/words\.py changed while the stage ran"):
         project.rerun()
     assert "corpus" in project.stale()
+
+
+def test_the_lines_of_progress_stand_in_the_runs_log(project: Project, monkeypatch: pytest.MonkeyPatch,
+                                                     capfd: pytest.CaptureFixture[str]) -> None:
+    from canopy import progress
+    from orchestration.pipeline import stage
+
+    committed = stage.commit_stage
+
+    def after_long_work(*arguments: object) -> object:
+        with progress.progress("reading", 8, "records") as advance:
+            advance(3)
+            progress._board._last -= 100  # as if a hundred seconds had passed without a line
+            progress._board.tick()
+        return committed(*arguments)
+
+    monkeypatch.setattr(stage, "commit_stage", after_long_work)
+    project.rerun(select=["corpus", "+corpus"])
+    lines = [e.user_message for run in project.instance.get_runs() for e in project.instance.all_logs(run.run_id)
+             if ": reading: 3/8 records" in e.user_message]
+    assert {x.split(":")[0] for x in lines} == {"benchmark@one", "benchmark@two", "corpus"}
+    assert "corpus: reading: 3/8 records" in capfd.readouterr().err, "canopy run shows them too"
