@@ -6,6 +6,7 @@ import dataclasses
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from canopy.items import Cue, Item
 
@@ -58,6 +59,7 @@ def figures(text: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((edged[n], piece, edged[n + 2]) for n, piece in enumerate(pieces) if has_figure(piece))
 
 
+@lru_cache(maxsize=100_000)  # most words of a corpus are few words
 def has_figure(text: str) -> bool:
     """Whether a digit, a number sign or another sign with a meaning occurs in a text."""
     return any(c in _SIGNS or unicodedata.category(c)[0] in "NS" for c in text)

@@ -102,9 +102,10 @@ def test_a_failing_stage_stops_what_needs_it_and_the_next_rerun_goes_on(project:
 
 
 def test_a_stage_with_too_few_questions_is_left_out_with_what_needs_it(project: Project) -> None:
-    project.edit("code/corpus.py", "    found", "    from canopy.errors import Shortage\n"
-                                   "    if '=few' in str([p.read_text() for p in paths.raw(config, 'one').glob('*')]):\n"
-                                   "        raise Shortage('two questions at least')\n    found")
+    shortage = ("    from canopy.errors import Shortage\n"
+                "    if (paths.raw(config, 'one') / 'x.txt').read_text() == '=few':\n"
+                "        raise Shortage('two questions at least')\n")
+    project.edit("code/corpus.py", "    found", f"{shortage}    found")
     project.write("raw/one/x.txt", "=few")
     for expected in (EVERYTHING - BELOW_CORPUS, set()):
         summary = rerun(project.root, project, console=Console(quiet=True))
