@@ -68,6 +68,8 @@ def has_figure(text: str) -> bool:
 def _piece(before: str, chunk: str, after: str) -> str:
     """A chunk without the punctuation around it, as far as that belongs to no number: `.5`, `6'`, `3 : 2`."""
     core = chunk.strip(_PUNCTUATION)
+    if core == chunk:
+        return chunk
     if not core:
         return chunk if has_figure(before) and has_figure(after) else ""
     start, end = chunk.index(core), chunk.index(core) + len(core)
