@@ -65,22 +65,26 @@ def _move_notes(benchmark: str, moved: Sequence[Placement]) -> list[str]:
         of = [p for p in moved if p.others == others]
         examples = [f"{p.question_id} ({p.alone} to {p.split}" + (f", {_through(p)})" if p.through else ")")
                     for p in of[:_EXAMPLES]]
-        notes.append(f"{len(of)} {'question' if len(of) == 1 else 'questions'} of {benchmark} changed side because "
+        notes.append(f"{_count(of)} of {benchmark} changed side because "
                      f"{'it shares' if len(of) == 1 else 'they share'} gold with {' and '.join(others)}: "
                      f"{'; '.join(examples)}{' ...' if len(of) > _EXAMPLES else ''}.")
     return notes
 
 
+def _count(of: Sequence[Placement], kind: str = "") -> str:
+    return f"{len(of)} {kind}question{'s' * (len(of) != 1)}"
+
+
 def _fitted_notes(teaching: Sequence[Placement], roles: Mapping[str, Sequence[str]]) -> list[str]:
     names = ", ".join(sorted({r for p in teaching for r in roles[p.question_id]}))
-    tested = [p.question_id for p in teaching if p.split == "test"]
+    trained, tested = ([p for p in teaching if p.split == s] for s in ("train", "test"))
     notes = []
-    if len(teaching) > len(tested):
-        notes.append(f"{len(teaching) - len(tested)} questions are in train: what ships with canopy was fitted on them "
-                     f"({names}).")
+    if trained:
+        notes.append(f"In train because what ships with canopy was fitted on them ({names}): {_count(trained)}.")
     if tested:
-        notes.append(f"Warning: {len(tested)} test questions of the official split were used to fit what ships with "
-                     f"canopy ({names}), e.g. {', '.join(tested[:_EXAMPLES])}: its figures on them are too good.")
+        examples = ", ".join(p.question_id for p in tested[:_EXAMPLES])
+        notes.append(f"Warning: what ships with canopy ({names}) was fitted on {_count(tested, 'test ')} of an official "
+                     f"split, e.g. {examples}: its figures on them are too good.")
     return notes
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from canopy.corpus.minhash import normalise
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Item
 
@@ -28,7 +29,8 @@ def gold_texts(rows: Iterable[Mapping[str, Any]], items: Mapping[str, Item],
     """The gold items of gold rows, each whole and, for texts and tables, each run of gold fragments of it.
 
     Titles and headings do not count: what a passage says is the same under any of them. Of a media file the digest
-    stands for the words, so that only copies match.
+    stands for the words, so that only copies match. A table's rows that repeat its header are left out: rows of years
+    stand in many tables.
 
     Parameters
     ----------
@@ -41,8 +43,11 @@ def gold_texts(rows: Iterable[Mapping[str, Any]], items: Mapping[str, Item],
         texts[GoldText(item.id, item.modality, False, _whole_text(item))] = None
         if item.modality in ("text", "table") and len(r["fragments"]) < r["count"]:
             bounds = cut_item(item, segment_seconds).bounds
+            header = set(normalise(" ".join(item.header)).split())
             for lo, hi in _runs(r["fragments"]):
-                texts[GoldText(item.id, item.modality, True, _part_text(item, int(bounds[lo]), int(bounds[hi])))] = None
+                part = _part_text(item, int(bounds[lo]), int(bounds[hi]))
+                if item.modality == "text" or not header.issuperset(normalise(part).split()):
+                    texts[GoldText(item.id, item.modality, True, part)] = None
     return list(texts)
 
 

@@ -159,6 +159,23 @@ def test_passages_that_are_cut_differently_or_written_differently_share_a_group(
     assert find_groups({}, texts, 0.0) == []
 
 
+def test_rows_that_repeat_the_header_say_nothing_and_other_rows_join_tables() -> None:
+    years = ("Years ended", "December 31, 2019", "December 31, 2018", "December 31, 2017")
+    figures = ("Net income", "$ 53,330", "$ 21,524", "$ 29,251")
+    items = {i.id: i for i in (
+        Item("a/income", "a", "table", header=years, rows=(years, figures, ("Interest", "12", "11", "10"))),
+        Item("b/cash", "b", "table", header=("", "2019", "2018"), rows=(("Cash", "1", "2"), years, ("Debt", "3", "4"))),
+        Item("c/summary", "c", "table", header=("", "Year", "2018"), rows=(figures, ("Taxes", "5", "6", "7"))))}
+
+    def groups(row: int) -> list[list[str]]:
+        gold = [{"item_id": "a/income", "fragments": [row], "count": 3}, {"item_id": "b/cash", "fragments": [0],
+                "count": 3}, {"item_id": "c/summary", "fragments": [1], "count": 2}]
+        texts = {str(r["item_id"])[0]: gold_texts([r], items, 30.0) for r in gold}
+        return [[m.id for m in g] for g in find_groups({}, texts, 0.9)]
+
+    assert groups(0) == [] and groups(1) == [["a/income", "c/summary"]]
+
+
 def test_short_texts_join_only_copies_and_media_join_by_their_digest() -> None:
     items = {i.id: i for i in (
         Item("a/1", "a", "text", text="The old mill."), Item("b/1", "b", "text", text="the old  mill"),

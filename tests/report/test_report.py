@@ -37,6 +37,10 @@ def _results(name="made <up>", seed=5, questions=30):
                        "coverage": [{"of": "text", "located": 40, "whole item": 3, "none": 0, "pseudo": 2}],
                        "expected": [{"what": "dev questions", "published": 7405, "source": "the release",
                                      "found": 30}]}},
+                   split_summary={"metrics": {"questions_moved": 2.0}, "notes": [
+                       "2 questions of made <up> changed side because they share gold with other: q1 (test to train)."],
+                       "tables": {"shared": [{"with": "other", "gold items": 3, "questions": 0, "hang together": 5,
+                                              "moved": 2}]}},
                    examples="../gold_spans/made%20up/examples.html")
 
 
@@ -119,6 +123,9 @@ def test_data_is_told_with_what_was_expected_and_where_examples_are():
     assert "b &lt;i&gt;" in files["report.html"]
     assert 'href="../gold_spans/made%20up/examples.html"' in files["report.html"]
     assert files["tables/folded.csv"] == "benchmark,into,exact,near\na,b <i>,1,2\n"
+    assert files["tables/shared-gold.csv"].splitlines()[1] == "made <up>,other,3,0,5,2"
+    moved = "2 questions of made &lt;up&gt; changed side because they share gold with other: q1 (test to train)."
+    assert moved in files["report.html"] and "| questions moved | 2 |" in data
     short = _results()
     short.benchmark_summary["metrics"]["waiting"] = 0.0
     assert "do not add up for made <up>" in build_report([short], {}, None, Settings(100, 13, 0.95)).files["report.md"]

@@ -5,6 +5,7 @@ Its sources keep their format, it renders to the same bytes, and the adapter rea
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -17,8 +18,11 @@ from PIL import Image
 
 from canopy.benchmarks.registry import load_benchmark_adapter
 from canopy.errors import DataError
+from canopy.gold.fragments import map_annotations
+from canopy.gold.joint import BenchmarkGold, join_splits
 from canopy.gold.sharing import Member
 from canopy.gold.split import components, connect, split_questions
+from canopy.gold.texts import gold_texts
 from canopy.hierarchy.leaves import cut_item, gold_fragments, sentence_bounds
 from canopy.ingest.sink import Sink
 from canopy.ingest.subtitles import parse_cues
@@ -124,6 +128,31 @@ def test_questions_split_by_connected_component(rendered: Rendered) -> None:
     for seed in range(20):
         test = sum(s == "test" for s in split_questions(component, 0.5, seed).values())
         assert abs(test / len(component) - 0.5) < 0.05
+
+
+def test_no_gold_text_of_the_starters_test_questions_trains_a_benchmark_with_the_same_items(rendered: Rendered) -> None:
+    sink = rendered.sink
+    rows, _ = map_annotations(sink.annotations, sink.items, 30.0)
+    texts = gold_texts(rows, sink.items, 30.0)
+    starter = BenchmarkGold(list(sink.questions.values()), [(r["question_id"], r["item_id"]) for r in rows], texts)
+    half = [dataclasses.replace(q, id=q.id.replace("starter/", "half/"), benchmark="half", question=f"Say: {q.id}")
+            for q in list(sink.questions.values())[::2]]
+    pairs = [(f"half/{q.removeprefix('starter/')}", f"half/{i.removeprefix('starter/')}") for q, i in starter.pairs]
+    kept = {q.id for q in half}
+    other = BenchmarkGold(half, [p for p in pairs if p[0] in kept],
+                          [t._replace(item_id=t.item_id.replace("starter/", "half/")) for t in texts])
+    split = join_splits({"starter": starter, "half": other}, test_share=0.4, seed=13, threshold=0.9)
+    # Looked at without the split's own groups: what each gold item says, and who is asked about it on which side.
+    whole = {t.item_id: t.text for t in texts if not t.part}
+    side = {p.question_id: p.split for placements in split.placements.values() for p in placements}
+    sides: dict[str, set[str]] = {}
+    for q, i in [*starter.pairs, *other.pairs]:
+        sides.setdefault(whole[i.replace("half/", "starter/")], set()).add(side[q])
+    assert len(sides) > 50 and all(len(s) == 1 for s in sides.values())
+    placements = split.placements["half"]
+    assert any(p.split != p.alone for p in placements)  # the two splits differ alone: there was something to join
+    for benchmark in split.placements.values():
+        assert 0.25 < sum(p.split == "test" for p in benchmark) / len(benchmark) < 0.55
 
 
 def test_media_open_and_last_as_long_as_said(rendered: Rendered, themes: list[Theme]) -> None:
