@@ -83,8 +83,8 @@ def _fitted_notes(teaching: Sequence[Placement], roles: Mapping[str, Sequence[st
         notes.append(f"In train because what ships with canopy was fitted on them ({names}): {_count(trained)}.")
     if tested:
         examples = ", ".join(p.question_id for p in tested[:_EXAMPLES])
-        notes.append(f"Warning: what ships with canopy ({names}) was fitted on {_count(tested, 'test ')} of an official "
-                     f"split, e.g. {examples}: its figures on them are too good.")
+        notes.append(f"Warning: what ships with canopy ({names}) was fitted on {_count(tested, 'test ')} of an "
+                     f"official split, e.g. {examples}: its figures on them are too good.")
     return notes
 
 

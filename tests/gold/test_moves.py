@@ -42,8 +42,8 @@ def test_questions_that_were_fitted_on_are_named_and_a_warning_says_where_an_off
     assert metrics["questions_fitted"] == 2
     assert notes == [
         "In train because what ships with canopy was fitted on them (critic, reader): 1 question.",
-        "Warning: what ships with canopy (critic, reader) was fitted on 1 test question of an official split, e.g. a/q1: "
-        "its figures on them are too good."]
+        "Warning: what ships with canopy (critic, reader) was fitted on 1 test question of an official split, e.g. "
+        "a/q1: its figures on them are too good."]
 
 
 def test_an_empty_side_is_said() -> None:
