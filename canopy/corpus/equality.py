@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from canopy.items import Cue, Item
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
-# Typographic quotes and dashes, the minus sign among them; primes stay, since they are units (6′ 2″).
-_TYPOGRAPHY = {ord(c): plain for chars, plain in (
-    ("\u2018\u2019\u201a\u201b", "'"), ("\u201c\u201d\u201e\u201f", '"'),
-    ("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")) for c in chars} | {ord("\u2026"): "..."}
+# Invisible characters go. Typographic quotes and dashes become plain, the minus sign among them; primes stay, since
+# they are units (6′ 2″).
+_PLAIN = {ord(c): plain for chars, plain in (
+    ("\u00ad\u200b\u2060\ufeff", ""), ("\u2018\u2019\u201a\u201b", "'"), ("\u201c\u201d\u201e\u201f", '"'),
+    ("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"), ("\u2026", "...")) for c in chars}
 _WORD = re.compile(r"\w+")
 _PUNCTUATION = ".,;:!?'\"()[]{}`"
 _SIGNS = frozenset("%\u2030\u2031&#@*/\\\u2032\u2033\u00b7\u2022")  # punctuation by category, signs by meaning
@@ -26,7 +26,8 @@ def as_read(text: str) -> str:
     That is white space, Unicode composition (NFC), invisible characters, typographic quotes and dashes. Case, signs,
     digits, superscripts, currencies and punctuation stay: ``-20`` is not ``20``, and ``C#`` is not ``C++``.
     """
-    return " ".join(unicodedata.normalize("NFC", text).translate(_INVISIBLE).translate(_TYPOGRAPHY).split())
+    # What is invisible goes first: it would keep a letter and its accent apart.
+    return " ".join(unicodedata.normalize("NFC", text.translate(_PLAIN)).split())
 
 
 def item_as_read(item: Item) -> Item:

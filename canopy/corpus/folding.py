@@ -20,7 +20,7 @@ from canopy.items import Item
 
 MIN_WORDS = 8  # shorter texts and tables are no near-duplicates of anything
 _NEGATIONS = frozenset((
-    "no", "not", "n", "non", "nor", "neither", "never", "none", "nothing", "nobody", "without", "cannot", "except",
+    "no", "not", "n", "t", "non", "nor", "neither", "never", "none", "nothing", "nobody", "without", "cannot", "except",
     "unless", "hardly", "barely", "minus"))
 _NUMBERS = frozenset((
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

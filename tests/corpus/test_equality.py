@@ -14,6 +14,7 @@ from canopy.items import Cue, Item
 
 def test_spacing_composition_quotes_and_dashes_are_one() -> None:
     assert as_read(" Café\u00a0—\n“it’s”\u200b co\u00adop… ") == 'Café - "it\'s" coop...'
+    assert as_read("cafe\u200b\u0301") == "café"
     assert as_read("−20 – 20") == "-20 - 20"
     assert as_read("20 µg, 10², CO₂, 6′ 2″, ±5, ﬁve, ５") == "20 µg, 10², CO₂, 6′ 2″, ±5, ﬁve, ５"
 
