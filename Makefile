@@ -8,7 +8,7 @@ BENCHMARKS ?=
 DATA ?=
 WORKSPACE ?=
 WORKERS ?= 2
-.PHONY: help setup demo test test-fast lint docs deps drawings figures ui clean
+.PHONY: help setup demo test test-fast lint docs deps drawings figures figures-slices ui clean
 
 help:  ## What there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r t d; do printf '  make %-10s %s\n' "$$t" "$$d"; done
@@ -49,6 +49,9 @@ drawings: setup  ## The pictures of the architecture page, from the imports and 
 
 figures: setup  ## The figures that the documents quote, from the outputs of make demo
 	@$(BIN)/python docs/figures.py
+
+figures-slices: setup  ## The figures of release files in docs/results.md, from the report of WORKSPACE
+	@$(BIN)/python docs/figures.py slices "$(WORKSPACE)"
 
 deps: setup  ## Write the code deps of dvc.yaml from the imports
 	@$(BIN)/python -m orchestration.pipeline.code_deps

@@ -1,6 +1,6 @@
 """Compression alone, without a reader: how much of the gold each LLM-free compressor keeps, and at which length.
 
-Every compressor gets the same items (the k retrieved for the question alone, or the annotated ones) and keeps regions
+Every compressor gets the same items (the k retrieved for the question alone, or the gold ones) and keeps regions
 of them. Tables are refined whatever the question asks: the classifier of aggregate questions is no part of a
 compressor. A length is the reader's tokens of what would be shown.
 """

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from canopy.corpus.folds import Folds
 from canopy.encoder.words import item_words
 from canopy.evaluation.metrics import answer_words, find_answers, matchable
+from canopy.gold.kinds import GoldKinds, kinds_of
 from canopy.hierarchy.leaves import Leaves
 from canopy.items import Item, Question
 
 Fragment = tuple[str, int]
+# Columns of answers that say what became of the gold, and what stands in them where that is not counted.
+OF_GOLD: Mapping[str, float | None] = {"gold_recall": None, "gold_items_found": 0, "gold_items": 0}
 Lookup = Callable[[str], tuple[Item, Leaves]]  # item id to the item and its leaves
 
 
@@ -71,12 +74,15 @@ class AnswerGold:
     stated : frozenset of str
         Questions of which some gold item states an accepted answer; of questions without gold, those whose answers
         could be stated. Whether the answer is in the evidence is defined for these alone.
+    kinds : GoldKinds
+        Which questions have annotated gold, and which pseudo-gold.
     """
 
     fragments: Mapping[str, Mapping[int, frozenset[Fragment]]] = field(default_factory=dict)
     items: Mapping[str, Mapping[int, frozenset[str]]] = field(default_factory=dict)
     annotations: Mapping[str, tuple[tuple[str, tuple[int, ...]], ...]] = field(default_factory=dict)
     stated: frozenset[str] = frozenset()
+    kinds: GoldKinds = field(default_factory=GoldKinds)
 
     def recall(self, question_id: str, kept: frozenset[Fragment]) -> float | None:
         """Share of the gold fragments kept, of the alternative of which most is; None without gold."""
@@ -112,7 +118,15 @@ def build_gold(rows: Sequence[Mapping[str, Any]], questions: Sequence[Question],
         best = max(of.values(), key=lambda rs: sum(r["coverage"] == "located" for r in rs) / len(rs))
         annotations[q] = tuple((r["item_id"], tuple(int(f) for f in r["fragments"])) for r in best)
     stated = frozenset(q.id for q in questions if _is_stated(q, groups.get(q.id, {}), look_up))
-    return AnswerGold(fragments, items, annotations, stated)
+    return AnswerGold(fragments, items, annotations, stated, kinds_of(r for of in groups.values() for rs in of.values()
+                                                                      for r in rs))
+
+
+def leave_out(rows: Sequence[Mapping[str, Any]], questions: Collection[str]) -> Sequence[Mapping[str, Any]]:
+    """Rows of answers, with nothing said of the gold of some questions."""
+    if not questions:
+        return rows
+    return [{**r, **OF_GOLD} if r["question_id"] in questions else r for r in rows]
 
 
 def _is_stated(question: Question, groups: Mapping[int, Sequence[Mapping[str, Any]]], look_up: Lookup) -> bool:

@@ -56,8 +56,8 @@ class SystemRow(TypedDict):
     sweeps: list[str]
 
 
-class SystemsFile(TypedDict):
-    """What systems.json holds. ``own_is_unified``: the benchmark's own corpus is all there is."""
+class _Systems(TypedDict):
+    """What every systems.json holds."""
 
     readers: list[ReaderRow]
     llm_free: bool
@@ -67,6 +67,16 @@ class SystemsFile(TypedDict):
     own_is_unified: bool
     seeds: list[int]
     systems: list[SystemRow]
+
+
+class SystemsFile(_Systems, total=False):
+    """What systems.json holds. ``own_is_unified``: the benchmark's own corpus is all there is.
+
+    ``gold``: how many questions have annotated gold, how many pseudo-gold, and the latter's share; earlier versions
+    wrote none.
+    """
+
+    gold: dict[str, float]
 
 
 def describe_systems(run: Run) -> SystemsFile:
@@ -79,7 +89,8 @@ def describe_systems(run: Run) -> SystemsFile:
                    "rules": metric.RULES},
         "questions": {"test": len(run.bench.questions), "asked": {str(s): len(q) for s, q in run.by_seed.items()}},
         "corpus_scopes": list(settings.corpus_scopes), "own_is_unified": run.bench.same_corpus,
-        "seeds": list(settings.seeds), "systems": [_describe_system(run, spec) for spec in run.specs],
+        "seeds": list(settings.seeds), "gold": run.bench.gold.kinds.counts(),
+        "systems": [_describe_system(run, spec) for spec in run.specs],
     }
 
 

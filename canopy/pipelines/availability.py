@@ -143,7 +143,7 @@ def find_obstacles(spec: SystemSpec, here: Situation) -> list[str]:
             obstacles.append(f"needs the node scores {scorer}: there is no "
                         f"data/node_embeddings/{scorer}{_SCORES.get(scorer, '')}")
     if needs.gold and not here.gold:
-        obstacles.append("needs annotated evidence, and no test question here has any")
+        obstacles.append("needs gold evidence, and no test question here has any")
     return obstacles
 
 

@@ -108,10 +108,10 @@ SYSTEMS = (
     *(SystemSpec(f"any-level-m{m}", f"the k best items, of each the {m} best node{'' if m == 1 else 's'} of any level",
                  _selector(select_top_nodes(m)), _SCORED, "Any level", "selection")
       for m in (1, 2, 4)),
-    SystemSpec("gold-item", "an oracle: the annotated items, whole", lambda a: Oracle(False), Needs(gold=True),
+    SystemSpec("gold-item", "an oracle: the gold items, whole", lambda a: Oracle(False), Needs(gold=True),
                "Gold Item", "oracle",
                oracle=True),
-    SystemSpec("gold-span", "an oracle: the annotated fragments alone", lambda a: Oracle(True), Needs(gold=True),
+    SystemSpec("gold-span", "an oracle: the gold fragments alone", lambda a: Oracle(True), Needs(gold=True),
                "Gold Span", "oracle",
                oracle=True),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.answers.compression import CompressionFile
+from canopy.answers.gold import OF_GOLD
 from canopy.answers.listing import ReaderRow, SystemRow, read_systems
 from canopy.benchmarks.declaration import Benchmark
 from canopy.errors import DataError
+from canopy.gold.kinds import GoldKinds
 from canopy.scoring.measure import ANSWERS, measures_of
 
 COMPRESSION = "compression.json"
@@ -52,6 +54,8 @@ class Answered:
         What the paper calls the benchmark; empty if the paper has no figure of it.
     out_of_domain : bool
         Whether the paper tests on it without training on it.
+    gold : GoldKinds
+        How many of the questions have annotated gold, and how many pseudo-gold.
     """
 
     name: str
@@ -68,6 +72,23 @@ class Answered:
     compression: CompressionFile | None = None
     paper_name: str = ""
     out_of_domain: bool = False
+    gold: GoldKinds = field(default_factory=GoldKinds)
+
+    def headline(self) -> Answered:
+        """These answers without what they say of pseudo-gold, if headline figures leave that out.
+
+        Every answer stays, since official measures ask for no gold; of questions that are left out the recall of gold
+        is not defined.
+        """
+        kinds = self.gold.among(set(self.frame["question_id"]))
+        if not kinds.left_out:
+            return replace(self, gold=kinds)
+        frame, rows = self.frame.copy(), self.frame["question_id"].isin(kinds.left_out)
+        for column, blank in OF_GOLD.items():
+            if column in frame:
+                frame[column] = frame[column].astype(np.float64)
+                frame.loc[rows, column] = np.nan if blank is None else blank
+        return replace(self, gold=kinds, frame=frame)
 
     def system(self, name: str) -> SystemRow | None:
         """A system by its name, or None if the stage does not list it."""

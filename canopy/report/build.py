@@ -16,10 +16,11 @@ from canopy.report.cases.page import CasePage
 from canopy.report.drawing import standalone
 from canopy.report.groups import View, build_views
 from canopy.report.markdown import page_markdown
-from canopy.report.metrics import Metrics, answer_metrics, build_metrics, summary_rows
+from canopy.report.metrics import Metrics, about_metrics, answer_metrics, build_metrics, summary_rows, with_all_gold
 from canopy.report.model import Bullets, Heading, Section, Terms, section
 from canopy.report.page import page_html
 from canopy.report.paper import RELATED
+from canopy.report.provenance import Provenance
 from canopy.report.quotations import quote_everything
 from canopy.report.results import Results, Settings, Summary, compare_measures, measured_results, system_values
 from canopy.report.summary import summarise
@@ -99,24 +100,30 @@ def build_report(results: Sequence[Results], training: Mapping[str, object], cur
     page : CasePage, optional
         What renders the page of cases; without it there is no such page.
     """
-    measured = measured_results(results)
+    everything = measured_results(results)
+    measured = [r.headline() for r in everything]
+    answers = [a.headline() for a in answers]
     values = {r.name: system_values(r, settings) for r in measured}
     comparisons = {r.name: compare_measures(r, settings) for r in measured}
     cells = [c for r in measured for c in decision_cells(r, settings)]
     views = build_views(answers, settings)
     summary = summarise(measured, comparisons, views)
+    of_answers = answer_sections(views, answers)
+    cited = case_sections(cases, items or {})
+    gold = {a.name: a.gold for a in answers} | {r.name: r.gold for r in measured}
+    provenance = Provenance(gold, views, ["summary", *(s.key for s in (*of_answers, *cited))])
     sections = [
         summary.section,
         run_section(training, settings, measured, views),
-        *(answer_sections(views, answers) or [section("main", "Answers", [_UNANSWERED])]),
+        *(of_answers or [section("main", "Answers", [_UNANSWERED])]),
         quality_section(measured, values, comparisons),
         decisions_section(cells),
         gold_recall_section(measured, settings),
         selectors_section(measured, values),
         nodes_section(measured),
         levels_section(measured),
-        *case_sections(cases, items or {}),
-        retrieval_section(measured, settings),
+        *cited,
+        retrieval_section(measured, settings, [r.name for r in results]),
         training_section(curve),
         data_section(results, training, corpus or {}),
         _paper_section(),
@@ -125,9 +132,15 @@ def build_report(results: Sequence[Results], training: Mapping[str, object], cur
                 (Terms((*DEFINITIONS, *((f"scores of {a.name}", a.rules) for a in answers))),)),
     ]
     sections.append(not_run_section(answers, [s.key for s in sections]))
+    sections = [provenance.mark(s) for s in sections]
     metrics = build_metrics(measured, values, comparisons, cells)
-    for benchmark, of_answers in answer_metrics(views).items():
-        metrics[benchmark] = {**_mapping(metrics.get(benchmark)), "answers": of_answers}
+    for benchmark, figures in answer_metrics(views).items():
+        metrics[benchmark] = {**_mapping(metrics.get(benchmark)), "answers": figures}
+    for benchmark in metrics:
+        metrics[benchmark] = {**_mapping(metrics[benchmark]), "about": about_metrics(
+            benchmark, provenance, [r.name for r in results])}
+    for r in (r for r, kept in zip(everything, measured, strict=True) if kept.gold.left_out):
+        metrics[r.name] = {**_mapping(metrics[r.name]), "all_gold": with_all_gold(r, settings)}
     files = page_files("report", TITLE, summary.lead, sections)
     files["metrics.json"] = json.dumps(metrics, indent=1, sort_keys=True) + "\n"
     if page is not None:

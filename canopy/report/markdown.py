@@ -8,6 +8,7 @@ from canopy.report.model import (
     Block,
     Bullets,
     Figures,
+    Frame,
     Heading,
     Paragraph,
     Quotation,
@@ -55,6 +56,8 @@ def _block(block: Block) -> str:
             for table in tables:
                 lines += [">", *(f"> {line}".rstrip() for line in table_markdown(table).splitlines())]
             return "\n".join([*lines, ">", f"> {note}"]) + "\n"
+        case Frame(title, address):
+            return f"### {title}\n\n[{address}]({address})\n"
         case Tiles():
             return ""
 

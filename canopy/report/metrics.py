@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from canopy.evaluation.comparison import Comparison
 from canopy.evaluation.systems import TUNED
+from canopy.gold.kinds import GoldKinds
 from canopy.report.groups import View
-from canopy.report.results import Results, Values, recall_depths
+from canopy.report.provenance import Provenance
+from canopy.report.results import Results, Settings, Values, compare_measures, recall_depths, system_values
 from canopy.report.systems_table import KEPT
 from canopy.report.tables.figure_8_decisions import DecisionCell
 from canopy.scoring.bootstrap import Interval
@@ -45,6 +47,23 @@ def _metrics_of(r: Results, values: Values, comparisons: Mapping[str, Comparison
     metrics["retrieval"] = {f"recall_at_{k}": round(float(recall.mean()), 6) for k, recall in recalls.items()}
     metrics["counts"] = {"questions": r.questions, "decisions": r.decided}
     return metrics
+
+
+def with_all_gold(r: Results, settings: Settings) -> Metrics:
+    """f_theta's measures and their differences to f0 over all questions, those with pseudo-gold among them."""
+    values, comparisons = system_values(r, settings), compare_measures(r, settings)
+    return {"questions": r.questions, TUNED: {k: round(i.estimate, 6) for k, i in values[TUNED].items()},
+            "difference": {k: {"baseline": c.baseline, **_rounded(c.difference)} for k, c in comparisons.items()}}
+
+
+def about_metrics(benchmark: str, provenance: Provenance, corpus: Sequence[str]) -> Metrics:
+    """What a benchmark's figures come from: who read, whether a language model took part, its gold, the corpus."""
+    kinds = provenance.gold.get(benchmark, GoldKinds())
+    counted = "annotated alone" if kinds.is_annotated_alone or not kinds.pseudo else \
+        "annotated and pseudo" if kinds.annotated else "pseudo alone"
+    return {"llm_free": provenance.llm_free, "read_by": "; ".join(provenance.readers) or "nobody",
+            "gold": {**kinds.counts(), "figures_count": counted},
+            "retrieval_corpus": f"unified: items of {', '.join(corpus)}"}
 
 
 def _rounded(interval: Interval) -> Metrics:

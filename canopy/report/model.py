@@ -133,7 +133,15 @@ class Tiles:
     tiles: tuple[Tile, ...]
 
 
-Block = Paragraph | Heading | Bullets | Terms | Tabular | Figures | Quotation | Tiles
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A page beside the report that is shown in its place: what differs from run to run is in no hashed output."""
+
+    title: str
+    address: str
+
+
+Block = Frame | Paragraph | Heading | Bullets | Terms | Tabular | Figures | Quotation | Tiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -17,11 +17,13 @@ import pyarrow.parquet as pq
 from canopy.errors import DataError
 from canopy.evaluation.comparison import Comparison, compare
 from canopy.evaluation.systems import FROZEN, TUNED, current_name
+from canopy.gold.kinds import GoldKinds
 from canopy.report.model import Row
 from canopy.scoring.bootstrap import Interval, ratio_intervals
 from canopy.scoring.measure import EVALUATION, measures_of
 
-ABOUT = {"read by": "nobody: no answer is read", "corpus": "gold items given"}
+NOBODY = "nobody: no answer is read (LLM-free: no language model took part)"
+ABOUT = {"read by": NOBODY, "corpus": "gold items given"}
 TABLES = ("systems", "decisions", "regions", "retrieval", "levels")
 Values = Mapping[str, Mapping[str, Interval]]  # a system's name to its measures
 
@@ -64,6 +66,8 @@ class Results:
         Address of the page of examples; empty if there is none.
     paper_name : str
         What the paper calls the benchmark; empty if the paper has no figure of it.
+    gold : GoldKinds
+        How many of the measured questions have annotated gold, and how many pseudo-gold.
     """
 
     name: str
@@ -78,6 +82,7 @@ class Results:
     split_summary: Summary = field(default_factory=Summary)
     examples: str = ""
     paper_name: str = ""
+    gold: GoldKinds = field(default_factory=GoldKinds)
 
     @property
     def names(self) -> list[str]:
@@ -98,6 +103,15 @@ class Results:
     def decided(self) -> int:
         """Decisions that f_theta was measured on."""
         return int((self.decisions["system"] == TUNED).sum())
+
+    def headline(self) -> Results:
+        """These results without the questions that headline figures leave out (`GoldKinds.left_out`)."""
+        kinds = self.gold.among(set(self.systems["question_id"])) if len(self.systems) else self.gold
+        if not kinds.left_out:
+            return replace(self, gold=kinds)
+        frames = {t: getattr(self, t) for t in TABLES if t != "levels"}
+        kept = {t: f[~f["question_id"].isin(kinds.left_out)].reset_index(drop=True) for t, f in frames.items()}
+        return replace(self, gold=kinds, **kept)
 
     def columns(self, system: str) -> dict[str, np.ndarray]:
         """The per-question columns of one system, float64, questions in file order."""

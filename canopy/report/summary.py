@@ -79,7 +79,7 @@ def _with_interval(interval: Interval, kind: Kind) -> str:
 
 def _answers_lead(view: View) -> str:
     if view.corpus_scope == "gold":
-        return f"Answers from the annotated items, read by {view.label}:"
+        return f"Answers from the gold items, read by {view.label}:"
     return f"Answers over the {CORPUS_SCOPES[view.corpus_scope]}, read by {view.label}:"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from canopy.gold.kinds import ENOUGH_ANNOTATED
 from canopy.report.groups import View
 from canopy.report.results import Results, Settings
 
@@ -16,7 +17,7 @@ DEFINITIONS = (
      "other child. Pooled "
      "over decisions, as in the paper. On a tie a child is explored, in the measure as in the rule."),
     ("gold recall",
-     "share of a question's gold fragments that are kept, mean over questions. Of alternative annotations the best "
+     "share of a question's gold fragments that are kept, mean over questions. Of alternative gold the best "
      "one counts. An item "
      "whose gold could not be located is gold whole. Of answers: over what the reader saw, gold items that were not "
      "retrieved included; a "
@@ -33,11 +34,15 @@ DEFINITIONS = (
      "are left out."),
     ("recall at k",
      "share of a question's gold items among the first k retrieved by f0 from the items of all configured benchmarks."),
+    ("pseudo-gold",
+     "items in which the answer was located, for questions that come without evidence; nobody annotated it. "
+     f"Headline figures are of questions with annotated gold alone if there are at least {ENOUGH_ANNOTATED} of them in "
+     "the test; tables and figures say which gold is theirs."),
     ("duplicates in follow-ups",
      "of the items that follow-up rounds retrieved, the share that was in evidence already."),
     ("corpora",
-     "unified: the items of all configured benchmarks; own: one benchmark's items; gold items given: the annotated "
-     "items of the question, "
+     "unified: the items of all configured benchmarks; own: one benchmark's items; gold items given: the gold items "
+     "of the question, "
      "nothing searched."),
 )
 _UNREAD = ("No answer was read: no reader, critic or router took part, hence no EM or F1. Whether an answer is stated "
@@ -59,8 +64,8 @@ _LIMITS = (
     "not corrected for "
     "looking often.",
     "f0 is the better of its two modes on the very test it is compared on, which favours f0 slightly.",
-    "Tokens hide what it costs to encode nodes and to search; the stage runs in the tracker, and .canopy/timings, "
-    "hold those times.",
+    "Tokens hide what it costs to encode nodes and to search; the page of seconds, the stage runs in the tracker and "
+    ".canopy/timings hold those times.",
 )
 _ALTERNATIVES = ("Where a benchmark's labels are alternatives, a decision that holds under any one of them counts; "
                  "that lifts f0 and f_theta "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from canopy.answers.answering import answer_all
 from canopy.answers.compression import CompressionFile, measure_compression
 from canopy.answers.fingerprint import fingerprint, remove_other_journals
+from canopy.answers.gold import leave_out
 from canopy.answers.journal import Journal
 from canopy.answers.listing import SystemsFile, describe_systems
 from canopy.answers.run import Run, prepare_run
@@ -60,9 +61,12 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
                 write_json(out / "systems.json", systems)
                 write_json(out / "compression.json", _measure_compression(matrix))
                 e = config.evaluation
-                lines = compare_systems(rows, matrix.metric.PRIMARY, resamples=e.resamples,
+                kinds = matrix.bench.gold.kinds
+                lines = compare_systems(leave_out(rows, kinds.left_out), matrix.metric.PRIMARY, resamples=e.resamples,
                                         seed=config.answers.seeds[0], confidence=e.confidence)
                 result = _describe(lines, len(rows), systems, counts)
+                result.metrics |= kinds.counts()
+                result.notes += [f"Gold: {kinds.describe()}."] if kinds.pseudo else []
                 result.checks = checks
                 write_summary(out, result)
             timings = measure_timings(matrix, journal)
@@ -96,7 +100,7 @@ def _measure_compression(matrix: Run) -> CompressionFile:
     roles = next(iter(matrix.readers.values())).roles(settings.seeds)
     ids = {i for sample in matrix.by_seed.values() for i in sample}
     tools = [bench.tools(scope, roles, settings) for scope in matrix.scopes]
-    questions = [q for q in bench.questions if q.id in ids]
+    questions = [q for q in bench.questions if q.id in ids - bench.gold.kinds.left_out]
     return measure_compression(tools, questions, bench.gold, bench.places, resamples=e.resamples,
                                seed=settings.seeds[0], confidence=e.confidence)
 

@@ -21,6 +21,7 @@ from canopy.evaluation.measurement import measure
 from canopy.evaluation.metrics import retrieval_ranks
 from canopy.evaluation.rows import SCHEMAS, Tables
 from canopy.evaluation.systems import FROZEN, TUNED, frozen
+from canopy.gold.kinds import GoldKinds, read_kinds
 from canopy.index.item_index import ItemIndex
 from canopy.items import read_items, read_questions, write_table
 from canopy.paths import Paths
@@ -40,14 +41,20 @@ STAGE = Stage("evaluation", per_benchmark=True, group="evaluation", kinds=("parq
 })
 
 
-def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
-    """Headline numbers of each system, the difference of f_theta to the better f0 mode, and retrieval recall."""
-    result = StageResult(metrics={"questions": len(cases.questions), "items": len(set(cases.pair_item))})
+def summarize(cases: Cases, tables: Tables, settings: Settings, kinds: GoldKinds | None = None) -> StageResult:
+    """Headline numbers of each system, the difference of f_theta to the better f0 mode, and retrieval recall.
+
+    They are of questions with annotated gold alone if there are enough (`canopy.gold.kinds`).
+    """
+    kinds = (kinds or GoldKinds(frozenset(cases.questions))).among(cases.questions)
+    result = StageResult(metrics={"questions": len(cases.questions), "items": len(set(cases.pair_item)),
+                                  **kinds.counts()})
     if not cases.questions:
         result.notes.append("no test question has gold: nothing was measured")
         return result
     measures = measures_of(EVALUATION)
-    columns = {name: _columns(tables, name) for name in dict.fromkeys(r["system"] for r in tables.systems)}
+    names = dict.fromkeys(r["system"] for r in tables.systems)
+    columns = {name: _columns(tables, name, kinds.left_out) for name in names}
     rows = []
     for name, values in columns.items():
         row: dict[str, str | float] = {"system": name}
@@ -69,20 +76,25 @@ def summarize(cases: Cases, tables: Tables, settings: Settings) -> StageResult:
             result.metrics |= {f"difference.{key}": d.estimate, f"difference.{key}.low": d.low,
                                f"difference.{key}.high": d.high}
     for k in settings.recall_at:
-        recalls = [r["recall"] for r in tables.retrieval if r["k"] == k]
+        recalls = [r["recall"] for r in tables.retrieval if r["k"] == k
+                   and r["question_id"] not in kinds.left_out]
         result.metrics[f"retrieval.recall_at_{k}"] = float(np.mean(recalls))
-    result.metrics["decisions"] = sum(d["system"] == TUNED for d in tables.decisions)
+    result.metrics["decisions"] = sum(d["system"] == TUNED and d["question_id"] not in kinds.left_out
+                                      for d in tables.decisions)
     result.metrics = {k: float(v) for k, v in result.metrics.items() if np.isfinite(v)}
     result.tables = {"systems": rows, "f_theta against f0": differences}
     result.notes.append("gold items given; retrieval over the corpus of all configured benchmarks; no language model "
-                        "took part")
+                        "took part (LLM-free)")
+    if kinds.pseudo:
+        result.notes.append(f"gold: {kinds.describe()}")
     return result
 
 
-def _columns(tables: Tables, system: str) -> dict[str, np.ndarray]:
-    """The per-question columns of one system, float64; NaN if a value is null."""
+def _columns(tables: Tables, system: str, left_out: frozenset[str]) -> dict[str, np.ndarray]:
+    """The columns of one system, a value for each question that is not left out, float64; NaN if a value is null."""
     schema = SCHEMAS["systems"]
-    table = pa.Table.from_pylist([r for r in tables.systems if r["system"] == system], schema)
+    table = pa.Table.from_pylist([r for r in tables.systems if r["system"] == system
+                                  and r["question_id"] not in left_out], schema)
     return {c: table[c].to_numpy().astype(np.float64) for c in schema.names[2:]}
 
 
@@ -138,7 +150,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     tables.retrieval = [{"question_id": cases.questions[r["question"]], "k": r["k"], "recall": r["recall"],
                          "rank": r["rank"]} for r in recalls]
 
-    result = summarize(cases, tables, config.evaluation)
+    kinds = read_kinds(paths.output("gold_spans", benchmark) / "gold.parquet")
+    result = summarize(cases, tables, config.evaluation, kinds)
     result.files = [f"{name}.parquet" for name in SCHEMAS]
     with replace_directory(paths.output("evaluation", benchmark)) as out:
         for name, schema in SCHEMAS.items():

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 
-from canopy.atomic import replace_directory
+from canopy.atomic import replace_directory, write_bytes
 from canopy.config import Config
 from canopy.paths import Paths
 from canopy.stages.base import StageResult, Tracker
@@ -37,6 +37,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
     from canopy.report.cases.page import CasePage
     from canopy.report.cases.reading import read_case_items, read_cases
     from canopy.report.results import Settings, read_json, read_summary
+    from canopy.report.seconds import PAGE, seconds_page
 
     check_inputs(STAGE.name, STAGE.reads, config, paths, validator)
     results, answers, cases, folds = [], [], [], read_folds(paths.output("corpus"))
@@ -46,6 +47,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
         answered = read_answered(paths.output("answers", name), name, "train" in set(sides.values()),
                                  read_declaration(paths.output("benchmark", name)))
         if answered is not None:
+            answered.gold = results[-1].gold
             answers.append(answered)
             test = [q for q, side in sides.items() if side == "test"]
             choices = choose(answered, test, CASES, config.evaluation.seed)
@@ -67,6 +69,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator, be
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             (out / name).write_text(text, encoding="utf-8")
         write_summary(out, result)
+    timings = paths.root / ".canopy" / "timings"
+    write_bytes(timings / PAGE, seconds_page(timings, list(config.benchmarks)).encode())
     for name in ("report.html", "cases.html"):
         if name in report.files:
             tracker.log_artifact(paths.output("report") / name)
@@ -77,6 +81,7 @@ def _read_results(config: Config, paths: Paths, name: str) -> Results:
     """What the report knows of one benchmark."""
     from canopy.benchmarks.declaration import read_declaration
     from canopy.gold.expected import compare_sides
+    from canopy.gold.kinds import read_kinds
     from canopy.report.results import Results, read_evaluation, read_summary
 
     gold, split = paths.output("gold_spans", name), paths.output("split", name)
@@ -94,7 +99,7 @@ def _read_results(config: Config, paths: Paths, name: str) -> Results:
         splits=splits.append_column("component", components["component"]).to_pandas(),
         benchmark_summary=read_summary(paths.output("benchmark", name) / "summary.json"),
         gold_summary=read_summary(gold / "summary.json"), split_summary=split_summary,
-        examples=examples, paper_name=declared.paper_name)
+        examples=examples, paper_name=declared.paper_name, gold=read_kinds(gold / "gold.parquet"))
 
 
 def headline(metrics: Metrics) -> dict[str, float]:

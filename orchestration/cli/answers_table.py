@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +43,19 @@ def show_answers(root: Path, config: Config, console: Console) -> int:
         readers = ", ".join(r["label"] for r in listing["readers"])
         how = "no language model took part" if listing["llm_free"] else "with a language model"
         say(console, f"{benchmark}: read by {readers}; {how}. {listing['metric']['rules']}")
+        if listing.get("gold", {}).get("pseudo_gold_questions"):
+            say(console, f"{benchmark}: {_gold_words(listing['gold'])}", "yellow")
         names |= {s["name"] for s in listing["systems"] if s["ran"]}
         for system in listing["systems"]:
             if not system["ran"]:
                 say(console, f"  not run: {system['name']}: {'; '.join(system['why_not'])}", "yellow")
     return len(names)
+
+
+def _gold_words(gold: Mapping[str, float]) -> str:
+    pseudo, annotated = int(gold["pseudo_gold_questions"]), int(gold["annotated_questions"])
+    return (f"pseudo-gold, located by the answer and annotated by nobody: {pseudo} of {pseudo + annotated} questions "
+            f"({gold['pseudo_gold_share']:.0%}).")
 
 
 def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], dict[str, Any]]:
@@ -60,7 +68,9 @@ def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], 
     """
     import pyarrow.parquet as pq
 
+    from canopy.answers.gold import leave_out
     from canopy.answers.summary import columns_read, compare_systems
+    from canopy.gold.kinds import read_kinds
 
     folder = root / "data" / "answers" / benchmark
     try:
@@ -70,8 +80,10 @@ def read_lines(root: Path, config: Config, benchmark: str) -> tuple[list[Line], 
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise DataError(f"{folder}: no answers that can be read ({type(e).__name__}); run `canopy evaluate`") from None
     settings = config.evaluation
-    lines = compare_systems(rows, primary, resamples=settings.resamples, seed=config.answers.seeds[0],
-                            confidence=settings.confidence)
+    kinds = read_kinds(root / "data" / "gold_spans" / benchmark / "gold.parquet")
+    left_out = kinds.among({r["question_id"] for r in rows}).left_out
+    lines = compare_systems(leave_out(rows, left_out), primary, resamples=settings.resamples,
+                            seed=config.answers.seeds[0], confidence=settings.confidence)
     return lines, listing
 
 

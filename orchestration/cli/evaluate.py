@@ -37,7 +37,7 @@ def evaluate(
         "Name every system, what it needs, and whether it can run here; run nothing."))] = False,
     corpus_scopes: Annotated[str, typer.Option("--corpus-scopes", "--settings", metavar="LIST", help=(
         "Corpora to search, separated by comma: unified (all benchmarks' items), own (each benchmark's), gold "
-        "(annotated items given). --settings is the earlier name."))] = "",
+        "(gold items given). --settings is the earlier name."))] = "",
     questions: Annotated[int | None, typer.Option(min=0, metavar="N", help=(
         "At most N test questions of each benchmark, drawn by the seed; 0: all."))] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="As for `canopy run`.")] = None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from canopy.config import Config
 from canopy.errors import CanopyError, DataError
+from canopy.gold.kinds import GoldKinds, read_kinds
 from canopy.paths import Paths
 from canopy.stages.registry import PER_BENCHMARK, STAGES
 from orchestration.models.evaluation_data import evaluation_data_digest, measurable_benchmarks
@@ -51,10 +52,14 @@ def check_gates(workspace: Path, config: Config, client: MlflowClient, challenge
     same, tables = _same_data_gate(workspace, config, client, challenger, champion, current=current.passed)
     gates = [current, same, _checks_gate(workspace, config)]
     if same.passed:
-        scores = {b: read_scores(per_question(client, challenger, b), config.promotion.metric,
-                                 None if champion is None else (str(champion.version), tables[b]))
-                  for b in sorted(evaluated_benchmarks(challenger))}
-        gates += _quality_gates(config, scores, "f0" if champion is None else "the champion")
+        scores, gold = {}, {}
+        for b in sorted(evaluated_benchmarks(challenger)):
+            table = per_question(client, challenger, b)
+            kinds = read_kinds(Paths(workspace).output("gold_spans", b) / "gold.parquet")
+            gold[b] = kinds.among(set(table["question_id"]))
+            scores[b] = read_scores(table[~table["question_id"].isin(gold[b].left_out)], config.promotion.metric,
+                                    None if champion is None else (str(champion.version), tables[b]))
+        gates += _quality_gates(config, scores, "f0" if champion is None else "the champion", gold)
     return gates
 
 
@@ -140,21 +145,32 @@ def _count_needed(pooled: Difference, required: float, fewest: int) -> str:
     return f"; with a difference like this that takes about {needed:,} test questions" if needed else ""
 
 
-def _quality_gates(config: Config, scores: dict[str, BenchmarkScores], opponent: str) -> list[Gate]:
+def _gold_words(gold: Mapping[str, GoldKinds], benchmarks: Collection[str]) -> str:
+    """How much of the gold that is compared on is pseudo."""
+    words = {b: k.describe() for b, k in gold.items() if b in benchmarks and k.total}
+    if not words:
+        return ""
+    return "; gold: " + (next(iter(words.values())) if len(words) == 1 else
+                         ", ".join(f"{b} ({w})" for b, w in words.items()))
+
+
+def _quality_gates(config: Config, scores: dict[str, BenchmarkScores], opponent: str,
+                   gold: Mapping[str, GoldKinds]) -> list[Gate]:
     """Whether the challenger is better over all benchmarks, and worse on none of them."""
     settings, comparison = config.promotion, Comparison(config, scores)
     pooled = comparison.compare(sorted(scores))
     scale, unit = comparison.scale
     needed = f"better by more than {scale * settings.min_difference:g}{unit}"
     gates = [Gate(f"{settings.metric} against {opponent}", pooled.gain > settings.min_difference,
-                  f"{pooled.description}; required: {needed}")]
+                  f"{pooled.description}{_gold_words(gold, scores)}; required: {needed}")]
     if settings.require_interval_above:
         fewest = fewest_questions(config.evaluation.confidence)
         passed = pooled.lowest_gain > settings.min_difference and pooled.questions >= fewest
         gates.append(Gate("interval above the required difference", passed, (
-            f"{pooled.description}; required: the whole interval {needed} than {opponent}"
+            f"{pooled.description}{_gold_words(gold, scores)}; required: the whole interval {needed} than {opponent}"
             f"{_count_needed(pooled, settings.min_difference, fewest)}")))
     for benchmark in sorted(scores) if len(scores) > 1 else []:
         single = comparison.compare([benchmark])
-        gates.append(Gate(f"no loss on {benchmark}", not single.loses, single.description))
+        gates.append(Gate(f"no loss on {benchmark}", not single.loses,
+                          f"{single.description}{_gold_words(gold, [benchmark])}"))
     return gates

@@ -21,7 +21,7 @@ from canopy.report.groups import CANOPY, VANILLA, build_views
 from canopy.report.markdown import section_markdown, table_markdown
 from canopy.report.page import section_html, table_html
 from canopy.report.paper import PUBLISHED, find_published
-from canopy.report.results import Settings
+from canopy.report.results import NOBODY, Settings
 from canopy.report.systems_table import systems_table
 from canopy.report.tables.compression import compression_section
 from canopy.report.tables.cost import cost_table, notes_table
@@ -316,7 +316,7 @@ def test_compression_alone_is_shown_as_it_was_summarised(tmp_path: Path) -> None
     assert part is not None
     assert "+25.0" in section_html(part)
     assert "[+10.0, +40.0]" in section_markdown(part)
-    assert (part.tables[0].about == {"read by": "nobody: no answer is read",
+    assert (part.tables[0].about == {"read by": NOBODY,
                  "corpus": "the benchmark's own corpus"})
     assert [r["reached"] for r in part.tables[0].rows] == ["", "no"]
     assert [d.name for d in part.figures] == ["compression-own-x_y_"] and "<y>" not in section_html(part)

@@ -88,7 +88,9 @@ class Case:
     answers : list of Answer
         In the order of tables.
     gold : mapping
-        Item to the fragments that some annotation marks.
+        Item to the fragments that are gold.
+    pseudo : bool
+        Whether the gold was located by the answer, and annotated by nobody.
     """
 
     benchmark: str
@@ -99,6 +101,14 @@ class Case:
     measure: str
     answers: list[Answer]
     gold: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    pseudo: bool = False
+
+    @property
+    def gold_words(self) -> str:
+        """What kind of gold it has."""
+        if not self.gold:
+            return "none"
+        return "pseudo: located by the answer, annotated by nobody" if self.pseudo else "annotated"
 
     def of(self, system: str) -> Answer | None:
         """A system's answer."""

@@ -70,7 +70,7 @@ def read_cases(answers: Path, benchmark: Path, gold: Path, answered: Answered, c
         ordered = sorted(by_system.values(), key=lambda a: order[a.system])
         fragments = {i: frozenset(f) for i, f in marks.get(q, {}).items()}
         cases.append(Case(answered.name, questions[q], choice.why, CORPUS_SCOPES[corpus_scope], reader_title(reader),
-                          score, ordered, fragments))
+                          score, ordered, fragments, q in answered.gold.pseudo))
     return cases
 
 

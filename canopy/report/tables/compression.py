@@ -15,13 +15,13 @@ from canopy.evaluation.systems import TUNED
 from canopy.report.answered import Answered
 from canopy.report.drawing import ANY_LEVEL, F0, F_THETA, FLAT, INK, SERIES, figure_of, file_name, percent_axis, svg_of
 from canopy.report.model import Column, Figure, Row, Section, Table, section
+from canopy.report.results import NOBODY
 from canopy.report.values import judged
 from canopy.scoring.bootstrap import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NOBODY = "nobody: no answer is read"
 _Measured = Literal["gold_recall", "answer_in_evidence"]
 MEASURES: dict[_Measured, str] = {"gold_recall": "gold recall", "answer_in_evidence": "answer in evidence"}
 # A line a compressor and scorer; those of f0 are left to the table.
@@ -32,7 +32,7 @@ _LINES: dict[tuple[str, str], tuple[str, str]] = {
     ("flat-share", TUNED): (SERIES[4], "v"),
     ("flat-all", TUNED): (SERIES[5], "^"), ("flat-leaf", "words"): (F0, "x"), ("whole", ""): (INK, "s"),
 }
-TEXT = ("Every compressor gets the same items, those retrieved for the question alone or the annotated ones, and keeps "
+TEXT = ("Every compressor gets the same items, those retrieved for the question alone or the gold ones, and keeps "
         "regions of them; no "
         "reader takes part. Another compressor's curve over its sizes is read where it is as long as CANOPY's, so "
         "that both keep equally "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from canopy.config import CorpusScope
 from canopy.report.groups import View
-from canopy.report.model import Column, Row, Section, Table
+from canopy.report.model import Column, Frame, Row, Section, Table
 from canopy.report.parts import part, tables_of
 from canopy.report.systems_table import columns_of
 from canopy.scoring.measure import label_of
@@ -14,9 +15,9 @@ from canopy.scoring.measure import label_of
 MEASURES = ("rounds", "calls", "prompt_tokens", "completion_tokens", "tokens", "kept_share", "pruned",
             "duplicate_share", "cap_cut",
             "fallbacks", "parse_failed")
-TEXT = ("Rounds, calls, tokens, and what was counted on the way. Seconds are no part of this page, which is the same "
-        "for the same answers: "
-        "they lie in .canopy/timings and in the tracker.")
+TEXT = ("Rounds, calls, tokens, and what was counted on the way. Seconds differ from run to run: they stand in a page "
+        "beside this one, which is shown here, and in the tracker.")
+SECONDS = Frame("Seconds of search, node encoding and systems", "../../.canopy/timings/seconds.html")
 _SCOPES: tuple[CorpusScope, ...] = ("unified", "own", "gold")
 
 
@@ -57,4 +58,5 @@ def cost_section(views: Sequence[View]) -> Section | None:
     """Both tables of every view, folded away."""
     costs, notes = tables_of(views, cost_table, _SCOPES), tables_of(views, notes_table, _SCOPES)
     tables = [*costs[:1], *notes[:1], *costs[1:], *notes[1:]]
-    return part("cost", "What it took", [TEXT], tables, unfolded=0, cited=("",))
+    section = part("cost", "What it took", [TEXT], tables, unfolded=0, cited=("",))
+    return None if section is None else replace(section, blocks=(section.blocks[0], SECONDS, *section.blocks[1:]))

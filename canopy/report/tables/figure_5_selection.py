@@ -1,4 +1,4 @@
-"""Figure 5: selection on the annotated items, with its table."""
+"""Figure 5: selection on the gold items, with its table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from canopy.report.systems_drawing import panels_of, style_of
 from canopy.report.systems_table import systems_table
 from canopy.scoring.measure import label_of
 
-TEXT = ("The annotated items are given, so that nothing but the choice of regions differs. Gold item and gold span are "
+TEXT = ("The gold items are given, so that nothing but the choice of regions differs. Gold item and gold span are "
         "oracles: they know "
         "the annotation.")
 
@@ -30,9 +30,9 @@ def selection_section(views: Sequence[View]) -> Section | None:
     def draw(view: View, group: Group) -> str:
         return selection_plot(view, group, selection_systems(group), quality_measures(group))
 
-    figures = figures_of(views, "selection", "the same annotated items, cut by each system.", draw, ("gold",))
+    figures = figures_of(views, "selection", "the same gold items, cut by each system.", draw, ("gold",))
     tables = tables_of(views, selection_table, ("gold",))
-    return part("selection", "Selection on the annotated items", [TEXT], tables, figures, ("Figure 5",))
+    return part("selection", "Selection on the gold items", [TEXT], tables, figures, ("Figure 5",))
 
 
 def selection_plot(view: View, group: Group, names: Sequence[Name], measures: Sequence[str]) -> str:

@@ -8,15 +8,15 @@ import numpy as np
 
 from canopy.report.drawing import SERIES, figure_of, percent_axis, svg_of
 from canopy.report.model import Column, Figure, Row, Section, Table, section
-from canopy.report.results import Results, Settings, recall_depths
+from canopy.report.results import NOBODY, Results, Settings, recall_depths
 from canopy.scoring.bootstrap import Interval, ratio_intervals
 
 TEXT = "Whole items by f0, over the corpus of all configured benchmarks together."
 _Points = dict[str, list[tuple[int, Interval]]]  # benchmark to (k, recall at k)
 
 
-def retrieval_table(results: Sequence[Results], settings: Settings) -> Table:
-    """Recall of gold items at k."""
+def retrieval_table(results: Sequence[Results], settings: Settings, corpus: Sequence[str]) -> Table:
+    """Recall of gold items at k; ``corpus`` names the benchmarks whose items are searched."""
     rows: list[Row] = []
     for r in results:
         for k in recall_depths(r):
@@ -26,18 +26,20 @@ def retrieval_table(results: Sequence[Results], settings: Settings) -> Table:
             rows.append({"benchmark": r.name, "k": k, "recall": interval, "questions": len(part)})
     columns = [Column("benchmark", "benchmark"), Column("k", "k", "count"), Column("recall", "recall", "percent"),
                Column("questions", "questions", "count")]
-    return Table("retrieval", "Recall of gold items at k", columns, rows)
+    about = {"read by": NOBODY, "corpus scope": "unified", "corpus": f"items of {', '.join(corpus)}"}
+    return Table("retrieval", "Recall of gold items at k", columns, rows, "", about)
 
 
-def retrieval_section(results: Sequence[Results], settings: Settings) -> Section:
+def retrieval_section(results: Sequence[Results], settings: Settings, corpus: Sequence[str]) -> Section:
     """The table and its figure."""
-    table = retrieval_table(results, settings)
+    table = retrieval_table(results, settings, corpus)
     points: _Points = {}
     for row in table.rows:
         k, recall = row["k"], row["recall"]
         if isinstance(k, int) and isinstance(recall, Interval):
             points.setdefault(str(row["benchmark"]), []).append((k, recall))
-    figures = [Figure("retrieval", "", "Recall of gold items at k, 95% band.",
+    figures = [Figure("retrieval", "", f"Recall of gold items at k, among the items of {', '.join(corpus)}; 95% "
+                      "band.",
                       retrieval_plot(points))] if points else []
     return section("retrieval", "Retrieval", [TEXT], [table], figures)
 

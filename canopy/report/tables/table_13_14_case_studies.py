@@ -56,7 +56,7 @@ def _rounds_table(number: int, case: Case, items: Mapping[str, Item]) -> Table:
             "again": len(step["retrieved"]) - len(step["new"]), "gold": "; ".join(_name(i, items) for i in gold) or "–",
             "kept": "; ".join(f"{_name(i, items)}: {', '.join(kept.get(i, ['nothing']))}" for i in gold) or "–"})
     columns = [Column("round", "round", "count"), Column("query", "query"), Column("new", "new items", "count"),
-               Column("again", "in evidence already", "count"), Column("gold", "annotated items among the new"),
+               Column("again", "in evidence already", "count"), Column("gold", "gold items among the new"),
                Column("kept", "their fragments kept, counted from 1")]
     return Table(f"case-{number}-rounds", "CANOPY's rounds", columns, rows, "", _about(case))
 
@@ -73,7 +73,7 @@ def _answers_table(number: int, case: Case) -> Table:
 
 
 def _about(case: Case) -> dict[str, str]:
-    return {"read by": case.reader, "corpus": case.corpus}
+    return {"read by": case.reader, "corpus": case.corpus, "gold": case.gold_words}
 
 
 def _span(region: KeptRegion) -> str:

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 from canopy.config import load_config
 from canopy.errors import CanopyError, DataError
+from canopy.gold.fragments import GOLD_SCHEMA
+from canopy.items import write_table
 from orchestration.cli.main import build_app
 from orchestration.models.promotion import PromotionError, Verdict, promote, rollback
 from orchestration.models.reevaluation import evaluate_again
@@ -175,6 +177,23 @@ def test_one_benchmark_may_not_be_lost_for_the_others(workspace: Path) -> None:
     _register(workspace, 0.8)
     verdict = promote(workspace)
     assert _failed(verdict) == ["no loss on other"] and len(verdict.gates) == 7
+
+
+@pytest.mark.parametrize(("annotated", "words"), [
+    (30, "annotated alone, 30 questions; pseudo-gold of 10 of 40 questions (25%) is left out"),
+    (10, "pseudo-gold of 30 of 40 questions (75%) is counted: the 10 annotated are fewer than 30")])
+def test_gates_say_how_much_of_the_gold_is_pseudo(workspace: Path, annotated: int, words: str) -> None:
+    tiny_model.write_evaluation(workspace, 0.8, questions=40)
+    table = pq.read_table(workspace / "data" / "evaluation" / tiny_model.BENCHMARK / "systems.parquet")
+    questions = sorted(set(table["question_id"].to_pylist()))
+    write_table(workspace / "data" / "gold_spans" / tiny_model.BENCHMARK / "gold.parquet", [
+        {"question_id": q, "item_id": "i", "group": 0, "fragments": [0], "count": 2, "modality": "text",
+         "coverage": "located", "pseudo": n >= annotated} for n, q in enumerate(questions)], GOLD_SCHEMA)
+    register_candidate(workspace)
+    verdict = promote(workspace, dry_run=True)
+    for name in BOTH_AGAINST_F0:
+        why = next(g.why for g in verdict.gates if g.name == name)
+        assert words in why and f"{annotated if annotated == 30 else 40} questions" in why
 
 
 def test_commands_tell_what_to_do(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
