@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets.orchestrator import DagsterOrchestrator
 from assets.resources import WorkspaceResource, tag_process
+from canopy.formatting import round_number
 
 
 class _Log(io.StringIO):
@@ -41,7 +42,8 @@ def rerun_everything_stale(context: dg.OpExecutionContext, workspace: WorkspaceR
     except CanopyError as e:
         raise dg.Failure(description=str(e), allow_retries=False) from e
     lines = [f"- {name}: {'; '.join(why)}" for name, why in summary.ran.items()]
-    context.add_output_metadata({"ran": dg.MetadataValue.md("\n".join(lines) or "nothing"), "seconds": summary.seconds})
+    context.add_output_metadata({"ran": dg.MetadataValue.md("\n".join(lines) or "nothing"),
+                                 "seconds": round_number(summary.seconds)})
 
 
 def build_jobs() -> list[dg.JobDefinition]:

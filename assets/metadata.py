@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import dagster as dg
 
+from assets.plots import curves
+from canopy.formatting import round_number, round_text
+
 if TYPE_CHECKING:
     from orchestration.pipeline.stage import Outcome
 
@@ -18,11 +21,13 @@ _MAIN_TABLES = ("items.parquet", "gold.parquet", "instances.parquet", "decisions
 
 
 def _cell(value: Any) -> str | int | float | bool | None:
-    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else round_number(value)
+    return value if value is None or isinstance(value, (int, bool)) else round_text(str(value))
 
 
 def table(rows: Sequence[Mapping[str, Any]], rows_shown: int = 25) -> dg.TableMetadataValue | dg.MarkdownMetadataValue:
-    """A table of flat rows; cells that a table cannot hold become text."""
+    """A table of flat rows, numbers in four significant digits; cells that a table cannot hold become text."""
     columns = list(dict.fromkeys(k for row in rows for k in row))
     if not columns:
         return dg.MetadataValue.md("(no rows)")
@@ -76,14 +81,15 @@ def describe_outcome(outcome: Outcome, folder: Path, docs: Path | None = None) -
     why = "\n".join(f"- {w}" for w in outcome.why)
     values: dict[str, Value] = {"why": dg.MetadataValue.md(why or "unchanged since it last ran")}
     if result.notes:
-        values["notes"] = dg.MetadataValue.md("\n".join(f"- {n}" for n in result.notes))
+        values["notes"] = dg.MetadataValue.md("\n".join(f"- {round_text(n)}" for n in result.notes))
     values |= _pages(folder, docs)
     values |= {f"table: {name}": table(rows) for name, rows in result.tables.items()}
+    values |= {name: dg.MetadataValue.md(image) for name, image in curves(folder).items()}
     if images := figures(folder):
         values["figures"] = dg.MetadataValue.md(images)
     if (page := folder / "report.md").exists():
         values["report"] = dg.MetadataValue.md(page.read_text("utf-8")[:_LARGEST_PAGE])
-    values |= {k: float(v) for k, v in list(result.metrics.items())[:_MOST_NUMBERS]}
+    values |= {k: round_number(float(v)) for k, v in list(result.metrics.items())[:_MOST_NUMBERS]}
     if len(result.metrics) > _MOST_NUMBERS:
         metrics = [{"metric": k, "value": float(v)} for k, v in result.metrics.items()]
         values["metrics"] = table(metrics, rows_shown=500)
@@ -91,8 +97,9 @@ def describe_outcome(outcome: Outcome, folder: Path, docs: Path | None = None) -
     main = next((counts[name] for name in _MAIN_TABLES if counts.get(name) is not None), None)
     if main is not None:
         values["dagster/row_count"] = main
-    return values | {"cache_hit": outcome.how != "ran", "seconds": round(outcome.seconds, 2), "files": table(listing),
-                     "folder": dg.MetadataValue.path(str(folder)), "dvc": {p: str(h) for p, h in outcome.outs.items()}}
+    return values | {"cache_hit": outcome.how != "ran", "seconds": round_number(outcome.seconds),
+                     "files": table(listing), "folder": dg.MetadataValue.path(str(folder)),
+                     "dvc": {p: str(h) for p, h in outcome.outs.items()}}
 
 
 def _pages(folder: Path, docs: Path | None) -> dict[str, Value]:

@@ -25,6 +25,12 @@ def number(value: float) -> str:
     return f"{value:.{DIGITS}g}"
 
 
+def tenths(value: float, *, signed: bool = False) -> str:
+    """A number with one decimal, as long as that is four digits: ``12.3``, ``1,235``; ``signed`` gives ``+12.3``."""
+    places = 1 if abs(value) < 10 ** (DIGITS - 1) - 0.05 else 0
+    return f"{round_number(value) if not places else value:{'+' if signed else ''},.{places}f}"
+
+
 def round_number(value: float) -> float:
     """A float of at most four significant digits, for displays that take numbers and write them themselves."""
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) and value != int(value) else value

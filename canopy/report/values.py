@@ -6,6 +6,7 @@ import csv
 import io
 import math
 
+from canopy.formatting import number, tenths
 from canopy.report.model import GOOD, MARK, PERCENT, Cell, Column, Kind, Row, Table
 from canopy.scoring.bootstrap import Interval
 
@@ -21,16 +22,16 @@ def show(value: float | None, kind: Kind) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     if kind == "percent":
-        return f"{100 * value:.1f}%"
+        return f"{tenths(100 * value)}%"
     if kind == "points":
-        return f"{100 * value:+.1f}"
+        return tenths(100 * value, signed=True)
     if kind == "change":
-        return f"{100 * value:+.1f}%"
+        return f"{tenths(100 * value, signed=True)}%"
     if kind == "signed":
-        return f"{value:+,.1f}"
+        return tenths(value, signed=True)
     if kind == "count" or float(value).is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+        return number(int(value))
+    return tenths(value) if abs(value) >= 10 else f"{value:.3g}"
 
 
 def show_interval(interval: Interval, kind: Kind) -> str:
@@ -39,8 +40,8 @@ def show_interval(interval: Interval, kind: Kind) -> str:
         return ""
     if kind not in ("percent", "points", "change"):
         return f"[{show(interval.low, kind)}, {show(interval.high, kind)}]"
-    sign = "" if kind == "percent" else "+"
-    return f"[{100 * interval.low:{sign}.1f}, {100 * interval.high:{sign}.1f}]"
+    low, high = (tenths(100 * end, signed=kind != "percent") for end in (interval.low, interval.high))
+    return f"[{low}, {high}]"
 
 
 def show_cell(column: Column, row: Row) -> tuple[str, str]:

@@ -59,7 +59,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             with replace_directory(paths.output("answers", benchmark)) as out:
                 rows, counts = write_tables(out, matrix, journal)
                 write_json(out / "systems.json", systems)
-                write_json(out / "compression.json", _measure_compression(matrix))
+                compression = _measure_compression(matrix)
+                write_json(out / "compression.json", compression)
                 e = config.evaluation
                 kinds = matrix.bench.gold.kinds
                 lines = compare_systems(leave_out(rows, kinds.left_out), matrix.metric.PRIMARY, resamples=e.resamples,
@@ -72,6 +73,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             timings = measure_timings(matrix, journal)
             write_json(paths.root / ".canopy" / "timings" / f"answers-{benchmark}.json", timings)
             _log_timings(timings, tracker)
+            _log_curves(compression, tracker)
             remove_other_journals(journal.path, benchmark)
         finally:
             journal.close()
@@ -92,6 +94,16 @@ def _log_timings(timings: TimingsFile, tracker: Tracker) -> None:
                          for s in timings["systems"] if not s["variant"]})
     tracker.log_metrics({f"seconds.{corpus_scope}.{step}": v
                          for corpus_scope, steps in timings["retrieval"].items() for step, v in steps.items()})
+
+
+def _log_curves(compression: CompressionFile, tracker: Tracker) -> None:
+    """Gold recall and answers in evidence against tokens: a curve of each compressor, tokens as its steps."""
+    for point in compression["curves"]:
+        name = f"curve.{point['corpus_scope']}.{point['compressor']}.{point['scorer'] or 'all'}"
+        values = {"gold_recall": point["gold_recall"], "answer_in_evidence": point["answer_in_evidence"]}
+        if point["tokens"] is not None:
+            tracker.log_metrics({f"{name}.{m}": v for m, v in values.items() if v is not None},
+                                step=round(point["tokens"]))
 
 
 def _measure_compression(matrix: Run) -> CompressionFile:

@@ -152,6 +152,9 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
 
     kinds = read_kinds(paths.output("gold_spans", benchmark) / "gold.parquet")
     result = summarize(cases, tables, config.evaluation, kinds)
+    for k in config.evaluation.recall_at:  # a curve, beside the single figures
+        if (recall := result.metrics.get(f"retrieval.recall_at_{k}")) is not None:
+            tracker.log_metrics({"retrieval.recall": recall}, step=k)
     result.files = [f"{name}.parquet" for name in SCHEMAS]
     with replace_directory(paths.output("evaluation", benchmark)) as out:
         for name, schema in SCHEMAS.items():

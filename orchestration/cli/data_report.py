@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
+from canopy.formatting import tenths
 from orchestration.cli.shared import say
 from orchestration.data.check import NOT_PUBLISHED
 from orchestration.pipeline.hints import command
@@ -58,7 +59,7 @@ def show_size(size: int) -> str:
     if size < 1024:
         return f"{size} byte{'' if size == 1 else 's'}"
     exponent = min(4, (size.bit_length() - 1) // 10)
-    return f"{size / 1024**exponent:,.1f} {('KiB', 'MiB', 'GiB', 'TiB')[exponent - 1]}"
+    return f"{tenths(size / 1024**exponent)} {('KiB', 'MiB', 'GiB', 'TiB')[exponent - 1]}"
 
 
 def _show_lacking(check: Check, group: tuple[str, ...], folder: Path, console: Console) -> None:

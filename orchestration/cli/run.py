@@ -123,10 +123,11 @@ def _show_summary(root: Path, console: Console) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from canopy.formatting import cell
     from orchestration.pipeline.stage import read_summary
 
     def text(value: object) -> str:
-        return escape(f"{value:,.3g}" if isinstance(value, float) else "" if value is None else str(value))
+        return escape(cell(value))
 
     for name, rows in ((n, rows) for n, rows in read_summary(root, "report").tables.items() if rows):
         columns = list(dict.fromkeys(k for row in rows for k in ("benchmark", "system", *row) if k in row))

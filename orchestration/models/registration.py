@@ -18,6 +18,7 @@ from canopy.config import Config, load_config
 from canopy.digests import text_sha256
 from canopy.errors import DataError, Shortage
 from canopy.evaluation.systems import TUNED
+from canopy.formatting import number
 from canopy.scoring.measure import EVALUATION, measures_of
 from orchestration.models.evaluation_data import evaluation_data_digest, measurable_benchmarks
 from orchestration.models.packages import MODEL_PACKAGES
@@ -131,7 +132,7 @@ def _version_tags(workspace: Path, config: Config, parts: ModelParts, evaluation
         head = f"evaluation.{benchmark}"
         tags |= {f"{head}.data_sha256": e.data, f"{head}.values_sha256": e.values}
         tags[f"{head}.questions"] = str(e.questions)
-        tags |= {f"{head}.{name}": f"{value:.6f}" for name, value in e.measures.items()}
+        tags |= {f"{head}.{name}": number(value) for name, value in e.measures.items()}
     return {safe_name(name): value for name, value in tags.items()}
 
 

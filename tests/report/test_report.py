@@ -12,6 +12,7 @@ from canopy.evaluation.systems import TUNED
 from canopy.report.build import build_report
 from canopy.report.cases.page import CasePage
 from canopy.report.results import Results, Settings
+from tests.digits import long_numbers, visible
 from tests.evaluation.made_up import make_cases, make_gold, make_scores
 from tests.report.made_up_answers import MODEL, PLAIN, make_answered
 
@@ -235,3 +236,15 @@ def test_items_without_decisions_and_words_are_reported_without_figures_that_nee
         r.systems[c] = 0
     files = build_report([r], {}, None, Settings(100, 1, 0.95)).files
     assert "no decision could be measured" in files["report.html"] and "figures/tradeoff-pictures.svg" not in files
+
+
+def test_no_number_that_people_read_is_long(full):
+    training = {**TRAINING, "loss_first": 1.2345678901234567, "share": {"deep": 1 / 3},
+                "values": "[0.3333333333333333]"}
+    files = {**full, **build_report([_results()], training, CURVE, Settings(200, 13, 0.95)).files}
+    for name in ("report.html", "report.md", "cases.html"):
+        if name in files:
+            assert long_numbers(visible(files[name])) == [], name
+    for name, text in files.items():
+        if name.startswith("figures/"):
+            assert long_numbers(visible(text)) == [], name

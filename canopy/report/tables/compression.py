@@ -56,7 +56,7 @@ def compression_section(answers: Sequence[Answered]) -> Section | None:
             tables.append(_table(corpus_scope, rows))
         for name, compression in measured:
             if any(c["corpus_scope"] == corpus_scope for c in compression["curves"]):
-                figures.append(_figure(name, compression, corpus_scope))
+                figures.append(compression_figure(name, compression, corpus_scope))
     return section("compression", "Compression alone, at equal tokens", [TEXT], tables[:1], figures, folded=tables[1:],
                    headed=True)
 
@@ -94,7 +94,8 @@ def _table(corpus_scope: CorpusScope, rows: list[Row]) -> Table:
     return Table(f"compression-{corpus_scope}", title, columns, rows, NOTE, about)
 
 
-def _figure(benchmark: str, compression: CompressionFile, corpus_scope: CorpusScope) -> Figure:
+def compression_figure(benchmark: str, compression: CompressionFile, corpus_scope: CorpusScope) -> Figure:
+    """What each compressor keeps of the gold, and of the answers, against the tokens that it keeps."""
     curves: dict[tuple[str, str], list[CurvePoint]] = {}
     for c in compression["curves"]:
         if c["corpus_scope"] == corpus_scope and (c["compressor"], c["scorer"]) in _LINES:

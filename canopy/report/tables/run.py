@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from canopy.evaluation.systems import TUNED
+from canopy.formatting import number, round_text
 from canopy.report.groups import View
 from canopy.report.model import Column, Paragraph, Row, Section, Table, Tabular, Terms
 from canopy.report.results import Results, Settings
@@ -55,4 +56,5 @@ def _facts(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     flat: dict[str, object] = {}
     for key, value in values.items():
         flat |= value if isinstance(value, dict) else {key: value}
-    return tuple((k.replace("_", " "), f"{v:.6g}" if isinstance(v, float) else str(v)) for k, v in flat.items())
+    return tuple((k.replace("_", " "), number(v) if isinstance(v, float) else round_text(str(v)))
+                 for k, v in flat.items())
