@@ -46,13 +46,21 @@ class GoldKinds:
         ids = frozenset(questions)
         return GoldKinds(self.annotated & ids, self.pseudo & ids)
 
-    def describe(self) -> str:
-        """The kinds in a few words, and which of them the figures count; empty without gold."""
+    def describe(self, whole: bool = False) -> str:
+        """The kinds in a few words, and which of them the figures count; empty without gold.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether the figures count all gold in any case.
+        """
         if not self.total:
             return ""
         if not self.pseudo:
             return f"annotated, {self.total:,} questions"
         marked = f"pseudo-gold of {len(self.pseudo):,} of {self.total:,} questions ({self.share:.0%})"
+        if whole:
+            return f"{marked} is counted"
         if self.is_annotated_alone:
             return f"annotated alone, {len(self.annotated):,} questions; {marked} is left out"
         if not self.annotated:

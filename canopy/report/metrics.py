@@ -93,7 +93,7 @@ def summary_rows(results: Sequence[Results], values: Mapping[str, Values],
             continue
         f0 = comparisons[r.name]["decision_accuracy"].baseline
         for system in (f0, TUNED):
-            row = {"benchmark": r.name, "system": system}
+            row = {"benchmark": r.name, "system": system, **({"gold": r.gold.describe()} if r.gold.pseudo else {})}
             for key, title in _PRINTED:
                 row[title] = _printed(values[r.name][system], key)
                 if system == TUNED and key in comparisons[r.name]:

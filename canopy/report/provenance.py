@@ -15,6 +15,7 @@ from canopy.report.model import Block, Figure, Figures, Section, Table, Tabular
 LLM_FREE = "LLM-free: no language model took part"
 # Sections that hold no result: what was read, what the paper says, how things are measured.
 _NO_RESULTS = frozenset({"data", "paper", "limits", "definitions", "not_run", "not-run", "run", "training"})
+_WHOLE = frozenset({"levels"})  # their rows are pooled over questions before the report
 _SIZE, _LINE = 7.5, 10.0  # points
 
 
@@ -36,9 +37,9 @@ class Provenance:
         self.readers = list(dict.fromkeys(v.label for v in views))
         self.llm_free = all(v.kind != "llm" for v in views)
 
-    def gold_words(self, benchmarks: Collection[str] = ()) -> str:
-        """The kinds of gold, of some benchmarks or of all."""
-        words = {b: k.describe() for b, k in self.gold.items() if (not benchmarks or b in benchmarks) and k.total}
+    def gold_words(self, benchmarks: Collection[str] = (), whole: bool = False) -> str:
+        """The kinds of gold, of some benchmarks or of all; ``whole``: figures that count all gold."""
+        words = {b: k.describe(whole) for b, k in self.gold.items() if (not benchmarks or b in benchmarks) and k.total}
         if len(words) == 1:
             return next(iter(words.values()))
         return "; ".join(f"{b}: {w}" for b, w in words.items())
@@ -65,13 +66,13 @@ class Provenance:
     def _mark_table(self, section: Section, table: Table) -> None:
         benchmarks = {str(r["benchmark"]) for r in table.rows if "benchmark" in r} & set(self.gold)
         about = {"read by": f"nobody ({LLM_FREE})", **table.about}
-        if words := self.gold_words(benchmarks):
+        if words := self.gold_words(benchmarks, section.key in _WHOLE):
             about.setdefault("gold", words)
         table.about = about
 
     def _mark_figure(self, section: Section, figure: Figure) -> Figure:
-        named = [b for b in self.gold if figure.title.startswith((f"{b},", f"{b}:"))]
-        gold = "" if section.key in _NO_RESULTS else self.gold_words(named)
+        named = [b for b in self.gold if figure.title == b or figure.title.startswith((f"{b},", f"{b}:"))]
+        gold = "" if section.key in _NO_RESULTS else self.gold_words(named, section.key in _WHOLE)
         lines = [self.read_words(section), *([f"gold: {gold}"] if gold else [])]
         caption = f"{figure.caption.rstrip('. ')}. {'. '.join(x[0].upper() + x[1:] for x in lines)}."
         return replace(figure, caption=caption, svg=with_footer(figure.svg, lines))

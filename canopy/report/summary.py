@@ -56,7 +56,8 @@ def _lead(results: Sequence[Results], comparisons: Mapping[str, Mapping[str, Com
         sentences.append(
             f"{r.name}: tuning moves decision accuracy from {show(c.before, 'percent')} ({c.baseline}) to "
             f"{show(c.after.estimate, 'percent')}, {show(d.estimate, 'points')} points "
-            f"{show_interval(d, 'points')}{doubt}.")
+            f"{show_interval(d, 'points')}{doubt}."
+            + (f" Gold: {r.gold.describe()}." if r.gold.pseudo else ""))
     return " ".join(sentences) or "Nothing was measured."
 
 
@@ -70,7 +71,8 @@ def _tiles(r: Results, comparisons: Mapping[str, Comparison]) -> Tiles:
             measures[key].label, show(c.before, "percent"), show(c.after.estimate, "percent"),
             show(d.estimate, "points"),
             show_interval(d, "points"), verdict_of(d, good), c.baseline))
-    return Tiles(f"{r.name}: f0 → f_theta, gold items given", tuple(tiles))
+    gold = f"; gold: {r.gold.describe()}" if r.gold.pseudo else ""
+    return Tiles(f"{r.name}: f0 → f_theta, gold items given, LLM-free{gold}", tuple(tiles))
 
 
 def _with_interval(interval: Interval, kind: Kind) -> str:

@@ -21,7 +21,7 @@ from tests.report.made_up_answers import make_answered
 from tests.report.test_report import CURVE, TRAINING, _results
 
 SETTINGS = Settings(100, 13, 0.95)
-NO_RESULTS = {"records", "coverage", "expected", "gold", "sizes", "corpus", "corpus-summary", "folded", "unfilled",
+NO_RESULTS = {"records", "coverage", "expected", "gold", "sizes", "corpus", "corpus-summary", "folded", "unfilled", "shared-gold",
               "missing"}
 
 
@@ -93,6 +93,10 @@ def test_every_table_and_figure_of_results_is_marked(tmp_path: Path) -> None:
             assert "training" in name or "pseudo-gold" in text, name
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", report.files["report.html"], re.S)
     assert captions and all(LLM_FREE.split(":")[0] in c for c in captions)
+    lead = report.files["report.html"].split('<p class="lead">')[1].split("</p>")[0]
+    tiles = report.files["report.html"].split('<div class="tiles">')[0][-300:]
+    assert "pseudo-gold of" in lead and "pseudo-gold of" in tiles and "LLM-free" in tiles
+    assert all("pseudo-gold of" in row["gold"] for row in report.rows)
     about: Any = json.loads(report.files["metrics.json"])["mine"]["about"]
     assert about["llm_free"] is True and "LLM-free" in about["read_by"]
 
