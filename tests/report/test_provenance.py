@@ -21,8 +21,8 @@ from tests.report.made_up_answers import make_answered
 from tests.report.test_report import CURVE, TRAINING, _results
 
 SETTINGS = Settings(100, 13, 0.95)
-NO_RESULTS = {"records", "coverage", "expected", "gold", "sizes", "corpus", "corpus-summary", "folded", "unfilled", "shared-gold",
-              "missing"}
+NO_RESULTS = {"records", "coverage", "expected", "gold", "sizes", "corpus", "corpus-summary", "folded",
+              "unfilled", "shared-gold", "missing"}
 
 
 def mixed(annotated: int, questions: int = 60) -> Results:
