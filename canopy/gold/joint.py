@@ -105,28 +105,43 @@ def join_splits(benchmarks: Mapping[str, BenchmarkGold], *, test_share: float, s
     for q in questions:
         members.setdefault(component[q], []).append(q)
     side = {n: _choose_side(qs, lone, teaching, seed) for n, qs in members.items()}
-    bridges: dict[int, list[list[Member]]] = {n: [] for n in members}
-    number = {connected.root(qs[0]): n for n, qs in members.items()}
-    for group in groups:
-        if len({m.benchmark for m in group}) > 1:
-            bridges[number[connected.root(group[0])]].append(group)
+    names = {n: {q.benchmark for q in qs} for n, qs in members.items()}
+    taught = {n for n, qs in members.items() if not teaching.isdisjoint(qs)}
+    bridges = _find_bridges(groups)
+    # Of a component and a benchmark: shown where a question's own gold joins nothing.
+    first: dict[tuple[Member, str], tuple[Member, Member]] = {}
+    for member, other in sorted(bridges.items()):
+        first.setdefault((connected.root(member), member.benchmark), (member, other))
     near: dict[Member, set[Member]] = {q: {q} for q in questions}
     for q, i in pairs:
-        near[q].add(i)
+        near.setdefault(q, set()).add(i)
     placements: dict[str, list[Placement]] = {b: [] for b in benchmarks}
     sides: dict[Member, set[str]] = {}
     numbers: dict[str, dict[int, int]] = {b: {} for b in benchmarks}
     for q in questions:
         n, own = component[q], numbers[q.benchmark]
+        own_bridge = [(m, bridges[m]) for m in sorted(near[q]) if m in bridges]
+        through = own_bridge[0] if own_bridge else first.get((connected.root(q), q.benchmark), ())
         place = Placement(
-            q.id, lone[q].side if lone[q].official else side[n], lone[q].side,
-            own.setdefault(n, len(own)),
-            tuple(sorted({m.benchmark for m in members[n]} - {q.benchmark})), _bridge(q.benchmark, bridges[n], near[q]),
-            not teaching.isdisjoint(members[n]))
+            q.id, lone[q].side if lone[q].official else side[n], lone[q].side, own.setdefault(n, len(own)),
+            tuple(sorted(names[n] - {q.benchmark})), through, n in taught)
         placements[q.benchmark].append(place)
         for member in near[q]:
             sides.setdefault(member, set()).add(place.split)
     return JointSplit(placements, groups, sides)
+
+
+def _find_bridges(groups: Sequence[Sequence[Member]]) -> dict[Member, Member]:
+    """Each member of a group that spans benchmarks, and the group's first member of another benchmark."""
+    bridges = {}
+    for group in groups:
+        first: dict[str, Member] = {}
+        for m in group:
+            first.setdefault(m.benchmark, m)
+        if len(first) > 1:
+            for m in group:
+                bridges[m] = next(other for b, other in first.items() if b != m.benchmark)
+    return bridges
 
 
 class _Lone(NamedTuple):
@@ -168,12 +183,3 @@ def _choose_side(questions: Sequence[Member], lone: Mapping[Member, _Lone], teac
     if votes["train"] != votes["test"]:
         return "train" if votes["train"] > votes["test"] else "test"
     return lone[min(questions, key=lambda q: text_key(f"{seed}\x1f{q.benchmark}\x1f{lone[q].part}"))].side
-
-
-def _bridge(benchmark: str, groups: Sequence[Sequence[Member]], near: Collection[Member]) -> tuple[Member, ...]:
-    """What joins a benchmark to another: a member of its own, ``near`` ones first, and one of the other's."""
-    own = [(m not in near, m, group) for group in groups for m in group if m.benchmark == benchmark]
-    if not own:
-        return ()
-    _, member, group = min(own, key=lambda entry: entry[:2])
-    return member, next(m for m in group if m.benchmark != benchmark)

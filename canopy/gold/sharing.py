@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from canopy.corpus.containment import contained_texts
-from canopy.corpus.duplicates import near_duplicates
+from canopy.corpus.duplicates import near_duplicate_groups
 from canopy.corpus.groups import Groups
 from canopy.gold.texts import GoldText
 from canopy.items import Question
@@ -67,8 +67,9 @@ def find_groups(questions: Mapping[str, Sequence[Question]], texts: Mapping[str,
             compared.setdefault(t.modality, {})[member] = t.text
     for modality, wholes in compared.items():
         names = {str(n): member for n, member in enumerate(wholes)}
-        for pair in near_duplicates({n: wholes[member] for n, member in names.items()}, threshold) if wholes else ():
-            join(names[pair.a], names[pair.b])
+        for alike in near_duplicate_groups({n: wholes[member] for n, member in names.items()}, threshold):
+            for n in alike[1:]:
+                join(names[alike[0]], names[n])
         if modality in ("text", "table"):
             parts = {(n, member): t.text for n, (member, t) in enumerate(everything) if t.modality == modality}
             for (_, part), whole in contained_texts(parts, wholes):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from canopy.corpus.duplicates import comparable
 from canopy.corpus.minhash import normalise
 from canopy.hierarchy.leaves import cut_item
 from canopy.items import Item
@@ -40,7 +41,7 @@ def gold_texts(rows: Iterable[Mapping[str, Any]], items: Mapping[str, Item],
     texts: dict[GoldText, None] = {}
     for r in rows:
         item = items[r["item_id"]]
-        texts[GoldText(item.id, item.modality, False, _whole_text(item))] = None
+        texts[GoldText(item.id, item.modality, False, comparable(item))] = None
         if item.modality in ("text", "table") and len(r["fragments"]) < r["count"]:
             bounds = cut_item(item, segment_seconds).bounds
             header = set(normalise(" ".join(item.header)).split())
@@ -51,18 +52,10 @@ def gold_texts(rows: Iterable[Mapping[str, Any]], items: Mapping[str, Item],
     return list(texts)
 
 
-def _whole_text(item: Item) -> str:
-    if item.modality == "text":
-        return item.text
-    return _cells((item.header, *item.rows)) if item.modality == "table" else item.media_sha256
-
-
 def _part_text(item: Item, start: int, end: int) -> str:
-    return item.text[start:end] if item.modality == "text" else _cells(item.rows[start:end])
-
-
-def _cells(rows: Iterable[Sequence[str]]) -> str:
-    return " ".join(" ".join(cells) for cells in rows)
+    if item.modality == "text":
+        return item.text[start:end]
+    return " ".join(" ".join(cells) for cells in item.rows[start:end])
 
 
 def _runs(fragments: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -53,9 +53,9 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     settings, fitted = config.split, fitted_questions()
     tracker.log_params({"test_share": settings.test_share, "split_seed": settings.seed,
                         "use_official": settings.use_official, "near_duplicates": settings.near_duplicates})
-    inputs = tuple((b, *_inputs(paths.output("gold_spans", b))) for b in sorted(config.benchmarks))
+    inputs = tuple((b, _digests(paths.output("gold_spans", b))) for b in sorted(config.benchmarks))
     with progress("looking for gold and questions that say the same"):
-        joint = _join(inputs, settings, frozenset().union(*fitted.values()))
+        joint = _join(paths, inputs, settings, frozenset().union(*fitted.values()))
     placements = joint.placements[benchmark]
     own = paths.output("gold_spans", benchmark)
     with replace_directory(paths.output("split", benchmark)) as out:
@@ -66,7 +66,7 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
             "through": [m.name for m in p.through], "fitted": p.fitted} for p in placements], COMPONENT_SCHEMA)
         touching = [g for g in joint.groups if any(m.benchmark == benchmark for m in g)]
         groups = write_table(out / "groups.parquet", [{
-            **m._asdict(), "group": n, "sides": None if m.benchmark == benchmark else sorted(joint.sides[m])}
+            **m._asdict(), "group": n, "sides": None if m.benchmark == benchmark else sorted(joint.sides.get(m, ()))}
             for n, group in enumerate(touching) for m in group], GROUP_SCHEMA)
         metrics, tables, notes = describe_split(benchmark, placements, touching, read_questions(
             own / "questions.parquet"), fitted)
@@ -78,8 +78,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
     return result
 
 
-def _inputs(folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """A benchmark's gold and the digests of its files.
+def _digests(folder: Path) -> tuple[str, ...]:
+    """The digests of the files that the split reads of a benchmark.
 
     Raises
     ------
@@ -89,21 +89,22 @@ def _inputs(folder: Path) -> tuple[Path, tuple[str, ...]]:
     missing = next((folder / f for f in _FILES if not (folder / f).is_file()), None)
     if missing:
         raise DataError(f"{missing}: no such file; `canopy run --select gold_spans` makes it")
-    return folder, tuple(file_sha256(folder / f) for f in _FILES)
+    return tuple(file_sha256(folder / f) for f in _FILES)
 
 
 @lru_cache(maxsize=1)
-def _join(inputs: tuple[tuple[str, Path, tuple[str, ...]], ...], settings: Split, fitted: frozenset[str]) -> JointSplit:
+def _join(paths: Paths, inputs: tuple[tuple[str, tuple[str, ...]], ...], settings: Split,
+          fitted: frozenset[str]) -> JointSplit:
     """The joint split; kept for the next benchmark that one process splits, as long as no file changes."""
-    return join_splits({name: _read(name, folder, settings.use_official) for name, folder, _ in inputs},
+    return join_splits({name: _read(paths, name, settings.use_official) for name, _ in inputs},
                        test_share=settings.test_share, seed=settings.seed, threshold=settings.near_duplicates,
                        fitted=fitted)
 
 
-def _read(name: str, folder: Path, use_official: bool) -> BenchmarkGold:
-    questions = read_questions(folder / "questions.parquet")
-    rows = pq.read_table(folder / "gold.parquet", columns=["question_id", "item_id"]).to_pylist()
-    texts = [GoldText(**r) for r in pq.read_table(folder / "texts.parquet").to_pylist()]
+def _read(paths: Paths, name: str, use_official: bool) -> BenchmarkGold:
+    questions = read_questions(paths.output("gold_spans", name) / "questions.parquet")
+    rows = read_columns("gold", paths, name).select(["question_id", "item_id"]).to_pylist()
+    texts = [GoldText(**r) for r in read_columns("texts", paths, name).to_pylist()]
     try:
         official = official_sides(questions, use_official)
     except DataError as e:

@@ -23,6 +23,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "questions": ("benchmark", ("questions.parquet",), ("id", "question", "answers")),
     "annotations": ("benchmark", ("annotations.parquet",), ("question_id", "item_id", "unit", "spans")),
     "gold": ("gold_spans", ("gold.parquet",), ("question_id", "item_id", "fragments", "count", "modality")),
+    "texts": ("gold_spans", ("texts.parquet",), ("item_id", "modality", "part", "text")),
     "splits": ("split", ("splits.parquet",), ("question_id", "split")),
     "groups": ("split", ("groups.parquet",), ("kind", "group", "benchmark", "id", "sides")),
     "instances": ("training_instances", ("instances.parquet",), (
