@@ -8,9 +8,9 @@ all go to one side, by rules that look at nothing else:
 3. Otherwise the side wins that more of the questions have alone; if as many have either, the side of the part that
    the seed draws.
 
-So a benchmark that is added, or taken away, moves a question only where it hangs together with a question of that
-benchmark that has the other side; the order of the benchmarks does not matter. If nearly all questions hang together
-they are all on one side, train if ``split.test_share`` is below a half: what lies outside is the test side.
+So a benchmark that is added, or taken away, moves a question only where it joins that question, by gold of its own or
+as a bridge, to one that has the other side; the order of the benchmarks does not matter. If nearly all questions hang
+together they are all on one side, train if ``split.test_share`` is below a half: what lies outside is the test side.
 """
 
 from __future__ import annotations
