@@ -57,7 +57,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Paths, dict[str, Sta
     (root / "waiting" / "items.jsonl").write_text(json.dumps({"id": "film", "modality": "video", "media": "film.mp4",
                                                               "duration": 90}) + "\n", "utf-8")
     config = Config.model_validate({
-        "benchmarks": {b: {"adapter": "native", "path": b} for b in ("one", "two", "waiting")},
+        "benchmarks": {b: {"adapter": "native", "path": b, "fold": "redirects"} for b in ("one", "two", "waiting")},
         "split": {"test_share": 0.6},
         "training": {"epochs": 1, "rank": 2, "batch": 8, "per_modality": True, "modality_ranks": {"text": 1}},
         "store": {"shards": 2, "branchings": [2, 3]}, "evaluation": {"resamples": 100},

@@ -17,7 +17,7 @@ def gate(*gains: float) -> tuple[bool, str]:
     """The interval's gate over questions with these gains."""
     ones = np.ones(len(gains))
     scores = BenchmarkScores((np.array(gains), ones), {"f0-separate": (np.zeros(len(gains)), ones)})
-    interval = _quality_gates(CONFIG, {"a": scores}, "f0")[1]
+    interval = _quality_gates(CONFIG, {"a": scores}, "f0", {})[1]
     return interval.passed, interval.why
 
 
