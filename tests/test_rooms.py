@@ -17,7 +17,7 @@ FLOORS = (
      "config", "paths", "items", "pages"},
     {"hierarchy", "refinement", "selection", "scoring"},
     {"media", "encoder", "index", "embeddings", "gold", "corpus"},
-    {"ingest", "bundle", "starter"},
+    {"ingest", "bundle", "starter", "leaf_scorer"},
     {"benchmarks", "importing", "compression"},
     {"validation"},
     {"llm"},

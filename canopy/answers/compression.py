@@ -21,13 +21,13 @@ from canopy.answers.scorekeeping import states
 from canopy.compression.candidates import Scored
 from canopy.config import Options
 from canopy.embeddings.store import BRANCHING
-from canopy.evaluation.metrics import answer_words
 from canopy.items import Evidence, Question
 from canopy.llm.roles import Trace
 from canopy.pipelines.compression import regions_of, score_items
 from canopy.pipelines.evidence import count_tokens, show_regions
 from canopy.pipelines.tools import Tools
 from canopy.progress import progress
+from canopy.scoring.metric import answer_words
 
 Region = tuple[str, int, int]  # item, first fragment, end
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from canopy.corpus.folds import Folds
 from canopy.encoder.words import item_words
-from canopy.evaluation.metrics import answer_words, find_answers, matchable
+from canopy.evaluation.metrics import find_answers, matchable
 from canopy.gold.kinds import GoldKinds, kinds_of
 from canopy.hierarchy.leaves import Leaves
 from canopy.items import Item, Question
+from canopy.scoring.metric import answer_words
 
 Fragment = tuple[str, int]
 # Columns of answers that say what became of the gold, and what stands in them where that is not counted.

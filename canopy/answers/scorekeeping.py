@@ -13,14 +13,14 @@ from canopy.answers.gold import AnswerGold, Fragment, Places
 from canopy.answers.rows import CallRow, EvidenceRow, Measures, OutcomeRow, RegionRow, Seconds, official_scores
 from canopy.config import Options
 from canopy.encoder.words import region_text
-from canopy.evaluation.metrics import answer_words, matchable
+from canopy.evaluation.metrics import matchable
 from canopy.items import Evidence, Question
 from canopy.llm.roles import RegionView, Trace, encodable
 from canopy.pipelines.base import Result
 from canopy.pipelines.compression import keep_whole
 from canopy.pipelines.evidence import count_tokens, show_regions
 from canopy.pipelines.tools import Tools
-from canopy.scoring.metric import Support, score_answer
+from canopy.scoring.metric import Support, answer_words, score_answer
 
 
 @dataclass(slots=True)

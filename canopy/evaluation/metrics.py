@@ -8,15 +8,13 @@ a question's gold recall is that of its best alternative, joint over the items i
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from canopy.evaluation.rows import Level, QuestionRecall
-from canopy.scoring.metric import ARTICLE_WORDS
+from canopy.scoring.metric import answer_words
 from canopy.selection.layout import Layout
 
 DEPTH_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -78,11 +76,6 @@ def kept_tokens(layout: Layout, kept: np.ndarray, once: np.ndarray, each: np.nda
     np.cumsum(kept, out=count[1:])
     start, end = layout.fragments[:-1], layout.fragments[1:]
     return total[end] - total[start] + np.where(count[end] > count[start], once, 0)
-
-
-def answer_words(text: str) -> list[str]:
-    """Words as answers are matched: case folded, compatibility forms joined, no punctuation or English articles."""
-    return [w for w in re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()) if w not in ARTICLE_WORDS]
 
 
 def find_answers(answers: Iterable[Sequence[str]], once: str, each: Sequence[str],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,11 @@ def normalise_answer(text: str) -> str:
     """Lower case, without punctuation, articles and extra white space (SQuAD v1.1's ``normalize_answer``)."""
     lowered = "".join(c for c in text.lower() if c not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", lowered).split())
+
+
+def answer_words(text: str) -> list[str]:
+    """Words as answers are matched: case folded, compatibility forms joined, no punctuation or English articles."""
+    return [w for w in re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()) if w not in ARTICLE_WORDS]
 
 
 def exact_match(prediction: str, truth: str) -> float:

@@ -1,0 +1,77 @@
+"""Words without their endings, as questions and leaves are matched, and how rare each is in a corpus."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from canopy.items import Item
+from canopy.scoring.metric import answer_words
+
+FUNCTION_WORDS = frozenset((
+    "of", "in", "on", "at", "to", "for", "from", "by", "with", "and", "or", "is", "are", "was", "were", "be",
+    "been", "being", "did", "does", "do", "has", "have", "had", "what", "which", "who", "whom", "whose", "when",
+    "where", "why", "how", "many", "much", "that", "this", "these", "those", "it", "its", "as", "than", "then",
+    "there", "their", "his", "her", "he", "she", "they", "them", "name", "first"))
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """A word without an English plural or verbal ending; what is left has at least three letters."""
+    for end in ("ies", "es", "s", "ing", "ed"):
+        if word.endswith(end) and len(word) - len(end) >= 3:
+            return word[:-len(end)] + ("y" if end == "ies" else "")
+    return word
+
+
+def stems(text: str) -> list[str]:
+    """The stems of a text's words, in order."""
+    return [stem(w) for w in answer_words(text)]
+
+
+def content_stems(text: str) -> list[str]:
+    """The stems of a question without function words, each once; all of them if nothing else is there."""
+    once = list(dict.fromkeys(stems(text)))
+    return [w for w in once if w not in FUNCTION_WORDS] or once
+
+
+@dataclass(frozen=True, slots=True)
+class Rarity:
+    """In how many of a corpus's items each stem occurs.
+
+    Attributes
+    ----------
+    counts : mapping
+        Stem to items with it. A stem that is not there is in none.
+    items : int
+        Items of the corpus.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    items: int = 0
+
+    @classmethod
+    def of(cls, items: Iterable[Item]) -> Rarity:
+        """Count a corpus."""
+        counts: Counter[str] = Counter()
+        number = 0
+        for item in items:
+            number += 1
+            words = " ".join([item.title, item.section, item.text, item.caption, item.words, *item.header,
+                              *(c for row in item.rows for c in row), *(c.text for c in item.cues)])
+            counts.update(set(stems(words)))
+        return cls(counts, number)
+
+    def common(self, least: int) -> Rarity:
+        """The same without stems that fewer than ``least`` items have: a table that holds no rare word."""
+        return Rarity({w: n for w, n in sorted(self.counts.items()) if n >= least}, self.items)
+
+    def idf(self, word: str) -> float:
+        """Inverse document frequency of a stem, as BM25 has it; 1 for each where there is no corpus."""
+        if not self.items:
+            return 1.0
+        n = self.counts.get(word, 0)
+        return math.log(1 + (self.items - n + 0.5) / (n + 0.5))
