@@ -13,7 +13,7 @@ from typing import Any
 
 from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Document, one_line
-from canopy.importing.number_formats import format_number
+from canopy.importing.number_formats import show_number, show_text, show_time
 from canopy.importing.sheets import table_blocks
 from canopy.ingest.sink import Unusable
 from canopy.ingest.tables import MAX_CELLS
@@ -138,13 +138,6 @@ def _hidden(full: Any) -> tuple[set[int], set[int]]:
     return rows, columns
 
 
-def _duration(value: datetime.timedelta, number_format: str) -> str:
-    """Hours and minutes, with seconds if there are some or the format shows them."""
-    seconds = round(abs(value).total_seconds())
-    tail = f":{seconds % 60:02}" if seconds % 60 or "s" in number_format else ""
-    return f"{'-' if value < datetime.timedelta() else ''}{seconds // 3600}:{seconds // 60 % 60:02}{tail}"
-
-
 def _formulas(full: Any) -> dict[int, dict[int, str]]:
     """Row -> column -> formula as written; nothing of a sheet with a cell far out, which would have to be walked to."""
     formulas: dict[int, dict[int, str]] = {}
@@ -157,23 +150,16 @@ def _formulas(full: Any) -> dict[int, dict[int, str]]:
 
 
 def shown_value(value: Any, number_format: str = "") -> str:
-    """A cell's value as a person sees it: numbers in their format, durations in hours, dates in ISO form."""
+    """A cell's value as a person sees it: numbers, dates and texts in their format."""
+    code = str(number_format or "General")
     if value is None:
         return ""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float) and not math.isfinite(value):
         return ""
-    if isinstance(value, (int, float)) and number_format not in ("", "General", None):
-        formatted = format_number(value, str(number_format))
-        if formatted is not None:
-            return formatted
-    if isinstance(value, datetime.timedelta):
-        return _duration(value, str(number_format or ""))
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if isinstance(value, datetime.datetime):
-        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ", "seconds")
-    if isinstance(value, (datetime.date, datetime.time)):
-        return value.isoformat()
-    return str(value)
+    if isinstance(value, (int, float)):
+        return show_number(value, code)
+    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
+        return show_time(value, code)
+    return show_text(str(value), code)
