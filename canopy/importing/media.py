@@ -19,7 +19,7 @@ from canopy.items import Cue
 
 IMAGES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".tif", ".tiff", ".webp", ".bmp"})
 VIDEOS = frozenset({".mp4", ".m4v", ".mkv", ".webm", ".mov"})
-SUBTITLES = frozenset({".vtt", ".srt"})
+SUBTITLES = frozenset({".vtt", ".srt", ".ass", ".ssa", ".sub", ".sbv", ".smi", ".sami", ".ttml"})
 _LANGUAGE = re.compile(r"\.[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?$")
 
 
@@ -73,10 +73,10 @@ def video_record(path: Path, name: str, caption: str, cues: tuple[Cue, ...] | No
 def subtitle_cues(path: Path, notes: list[str]) -> tuple[Cue, ...]:
     """A subtitle file's cues, in whatever encoding it is. Unusable if no cue can be read."""
     remarks: list[str] = []
-    cues = parse_cues(read_text(path, remarks))
-    notes.extend(f"{path.name}: {note}" for note in remarks)
+    cues = parse_cues(read_text(path, remarks), remarks)
     if not cues:
-        raise Unusable("no subtitle in it that can be read")
+        raise Unusable("; ".join(["no subtitle in it that can be read", *remarks[:3]]))
+    notes.extend(remarks)
     return cues
 
 

@@ -31,7 +31,9 @@ def read(raw: Path, sink: Sink) -> None:
                         "see docs/own-documents.md; `canopy import` makes it of documents")
     for place, record in iterate_jsonl(raw / "items.jsonl", sink):
         with sink.record(raw / "items.jsonl", _record_name(record, place)) as draft:
-            draft.items.append(parse_item(record, raw, sink.benchmark))
+            remarks: list[str] = []
+            draft.items.append(parse_item(record, raw, sink.benchmark, remarks))
+            sink.notes += [f"items.jsonl, {place}: {remark}" for remark in remarks]
     if not (raw / "questions.jsonl").is_file():
         sink.notes.append("no questions.jsonl: a corpus without questions; nothing can be trained or evaluated on it")
         return
@@ -46,7 +48,7 @@ def _record_name(record: object, place: str) -> str:
     return str(record.get("id") or place) if isinstance(record, dict) else place
 
 
-def parse_item(record: object, raw: Path | None, benchmark: str) -> Item:
+def parse_item(record: object, raw: Path | None, benchmark: str, notes: list[str] | None = None) -> Item:
     """One native record as an item; the only parser of such records.
 
     Parameters
@@ -58,6 +60,8 @@ def parse_item(record: object, raw: Path | None, benchmark: str) -> Item:
         ``subtitles`` are then left aside.
     benchmark : str
         Stands before the id; may be empty.
+    notes : list of str, optional
+        What of the record is filled or left out is added to it.
 
     Raises
     ------
@@ -89,7 +93,7 @@ def parse_item(record: object, raw: Path | None, benchmark: str) -> Item:
     duration = _measure_video(raw / media) if raw and media and length is None else video_seconds_of(length, "duration")
     # A cue timed past the end still says something: it belongs to the last segment.
     last = math.nextafter(duration, 0)
-    cues = tuple(Cue(min(c.start, last), c.end, c.text) for c in _cues(record, raw))
+    cues = tuple(Cue(min(c.start, last), c.end, c.text) for c in _cues(record, raw, notes))
     return dataclasses.replace(item, duration=duration, cues=cues)
 
 
@@ -134,10 +138,10 @@ def _data_file(record: Mapping[str, object], field: str, kind: str, raw: Path) -
     return path
 
 
-def _cues(record: Mapping[str, object], raw: Path | None) -> tuple[Cue, ...]:
+def _cues(record: Mapping[str, object], raw: Path | None, notes: list[str] | None) -> tuple[Cue, ...]:
     """Subtitles from the named file, or from ``cues``: a list of ``[start, end, text]``."""
     if record.get("subtitles") and raw is not None:
-        return read_cues(_data_file(record, "subtitles", "subtitle file", raw))
+        return read_cues(_data_file(record, "subtitles", "subtitle file", raw), notes)
     entries = record.get("cues") or []
     if not isinstance(entries, (list, tuple)):
         raise Unusable(f"cues must be a list of [start, end, text], not {type(entries).__name__}")
@@ -155,8 +159,8 @@ def _cue(entry: object) -> Cue:
     return Cue(start, end, text_of(entry[2], "a cue's text", empty=True))
 
 
-def read_cues(path: Path) -> tuple[Cue, ...]:
-    """A subtitle file's cues.
+def read_cues(path: Path, notes: list[str] | None = None) -> tuple[Cue, ...]:
+    """A subtitle file's cues; what of it cannot be read is added to ``notes``, with file and line.
 
     Raises
     ------
@@ -170,7 +174,10 @@ def read_cues(path: Path) -> tuple[Cue, ...]:
         raise Unusable(f"subtitles {path.name!r} cannot be read: {e.strerror}") from None
     except UnicodeDecodeError as e:
         raise Unusable(f"subtitles {path.name!r}: byte {e.start} is not UTF-8; convert the file") from None
-    cues = parse_cues(text)
+    remarks: list[str] = []
+    cues = parse_cues(text, remarks)
+    if notes is not None:
+        notes += [f"subtitles {path.name!r}: {remark}" for remark in remarks]
     if not cues and "-->" in text:
         raise Unusable(f"subtitles {path.name!r}: no cue could be read")
     return cues

@@ -72,7 +72,7 @@ def test_all_modalities_map(tmp_path):
     sink = ingest(write(tmp_path))
     assert dict(sink.counts) == {"read": 7, "mapped": 7}
     assert sink.items["mine/b"].rows == (("Green", "2"), ("Black", ""), ("White", ""))
-    assert [c.text for c in sink.items["mine/v"].cues] == ["Pick the leaves & wait.", "Roll them."]
+    assert [c.text for c in sink.items["mine/v"].cues] == ["Ada: Pick the leaves & wait.", "Roll them."]
     assert sink.items["mine/i"].media_sha256 != sink.items["mine/v"].media_sha256 != ""
     assert [(a.unit, a.spans, a.group) for a in sink.annotations] == [
         ("chars", ((12.0, 32.0),), 0), ("rows", ((0.0, 1.0),), 0), ("seconds", ((40.0, 40.0),), 1), ("item", (), 0)]
@@ -276,7 +276,7 @@ def test_utf16_subtitles_and_cues_past_the_end(tmp_path):
     write(tmp_path)
     (tmp_path / "media" / "a.vtt").write_bytes(VTT.replace("00:00:40", "00:01:10").encode("utf-16"))
     video = ingest(tmp_path).items["mine/v"]
-    assert [c.text for c in video.cues] == ["Pick the leaves & wait.", "Roll them."] and video.cues[
+    assert [c.text for c in video.cues] == ["Ada: Pick the leaves & wait.", "Roll them."] and video.cues[
         1
     ].start < video.duration
 

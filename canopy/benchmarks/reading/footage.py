@@ -202,7 +202,10 @@ class Videos:
                                                                     p.count("/"), p))
         for path in there[:1]:
             try:
-                return read_cues(self.raw / path)
+                remarks: list[str] = []
+                cues = read_cues(self.raw / path, remarks)
+                self.sink.notes += [note for note in remarks if note not in self.sink.notes]
+                return cues
             except (Unusable, OSError) as e:
                 note = f"{path}: {e}; the video is read without subtitles"
                 if note not in self.sink.notes:
