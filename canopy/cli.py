@@ -103,6 +103,8 @@ def compress_files(question: str, files: Sequence[Path], *, model: Path | None =
     compressor = Compressor.load(model)
     with progress("compressing"):
         compression = compressor.compress(question, items, rule=rule, margin=margin, branching=branching)
+    for note in compression.notes:
+        print(f"note: {note}", file=sys.stderr)
     name = compressor.model.name
     sys.stdout.write("\n".join([to_json(compression, name)] if as_json else to_lines(compression, name)) + "\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -11,7 +12,7 @@ from pydantic import Field, TypeAdapter
 from canopy.compression.evidence import ItemEvidence
 from canopy.config import RefinementRule
 from canopy.items import Item
-from serving.schemas import CompressResponse, Hit, ItemError, ModelInfo
+from serving.schemas import CompressResponse, Hit, ItemError, ItemNote, ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,10 @@ def decode_outcome(raw: str) -> Outcome:
     return _outcomes().validate_json(raw)
 
 
-def compress_response(question: str, outcome: Outcome, errors: list[ItemError], model: ModelInfo) -> CompressResponse:
+def compress_response(question: str, outcome: Outcome, errors: list[ItemError], model: ModelInfo,
+                      notes: Sequence[ItemNote] = ()) -> CompressResponse:
     """The answer of /compress and of ``canopy compress`` from what became of its job."""
-    return CompressResponse(question=question, model=model, items=outcome.items, errors=errors, encoded=outcome.encoded,
-                            cached=outcome.cached, tokens_before=sum(i.tokens_before for i in outcome.items),
+    return CompressResponse(question=question, model=model, items=outcome.items, errors=errors, notes=list(notes),
+                            encoded=outcome.encoded, cached=outcome.cached,
+                            tokens_before=sum(i.tokens_before for i in outcome.items),
                             tokens_after=sum(i.tokens_after for i in outcome.items))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from canopy.ingest.native import parse_item
 from canopy.ingest.sink import Unusable, Waiting
 from canopy.items import Item
-from serving.schemas import ItemError
+from serving.schemas import ItemError, ItemNote
 
 MAX_CHARS = 200_000
 MAX_ROWS = 5_000
@@ -21,8 +21,12 @@ FIELDS = frozenset((
     "source"))
 
 
-def parse_raw_items(records: Sequence[object]) -> tuple[list[Item], list[ItemError]]:
+def parse_raw_items(
+    records: Sequence[object], notes: list[ItemNote] | None = None
+) -> tuple[list[Item], list[ItemError]]:
     """Split raw records into items and errors, so that a bad one does not take the good ones with it.
+
+    What is filled in an item (a table's short rows) is added to ``notes``.
 
     An item without an ``id`` is named by its place, ``items[0]``. ``MAX_CELLS`` holds for all tables together.
     """
@@ -30,12 +34,15 @@ def parse_raw_items(records: Sequence[object]) -> tuple[list[Item], list[ItemErr
     errors: list[ItemError] = []
     cells = 0
     for index, record in enumerate(records):
+        remarks: list[str] = []
         try:
-            item = parse_raw_item(record, f"items[{index}]", cells)
+            item = parse_raw_item(record, f"items[{index}]", cells, remarks)
         except (Unusable, Waiting) as e:
             errors.append(ItemError(index=index, id=_name(record), reason=str(e)))
             continue
         items.append(item)
+        if notes is not None:
+            notes += [ItemNote(index=index, id=_name(record), note=remark) for remark in remarks]
         cells += len(item.rows) * len(item.header)
     return items, errors
 
@@ -45,7 +52,7 @@ def _name(record: object) -> str:
     return name[:500] if isinstance(name, str) else ""
 
 
-def parse_raw_item(record: object, name: str, cells: int = 0) -> Item:
+def parse_raw_item(record: object, name: str, cells: int = 0, notes: list[str] | None = None) -> Item:
     """One native record as an item.
 
     Parameters
@@ -56,6 +63,8 @@ def parse_raw_item(record: object, name: str, cells: int = 0) -> Item:
         The item's id if the record gives none.
     cells : int
         Cells that the request's other tables have already.
+    notes : list of str, optional
+        What is filled in it is added.
 
     Raises
     ------
@@ -70,7 +79,7 @@ def parse_raw_item(record: object, name: str, cells: int = 0) -> Item:
     if unknown:
         raise Unusable(f"unknown fields: {', '.join(unknown)[:200]}; there are {', '.join(sorted(FIELDS))}")
     check_table(record, cells)
-    item = parse_item({**record, "id": record.get("id") or name}, None, "")
+    item = parse_item({**record, "id": record.get("id") or name}, None, "", notes)
     if item.modality == "video" and record.get("words"):
         raise Unusable("`words` are an image's; send what is said in a video as `cues`")
     check_size(item)

@@ -88,6 +88,14 @@ class ItemError(BaseModel):
     reason: str
 
 
+class ItemNote(BaseModel):
+    """What was filled in a raw item: its place in ``items``, its id, and what (a table's short rows)."""
+
+    index: int
+    id: str = ""
+    note: str
+
+
 class ModelInfo(BaseModel):
     """Which model answers: registry version, and digests of its node encoder, its store and its index."""
 
@@ -116,6 +124,7 @@ class CompressResponse(BaseModel):
     cached: int = Field(description="items whose nodes came from the store or the cache")
     items: list[ItemEvidence]
     errors: list[ItemError] = Field(default_factory=list)
+    notes: list[ItemNote] = Field(default_factory=list)
 
 
 class Hit(BaseModel):

@@ -33,7 +33,7 @@ from serving.jobs import (
     encode_outcome,
 )
 from serving.raw_items import parse_raw_items
-from serving.schemas import CompressRequest, CompressResponse, ModelInfo, RetrieveRequest, RetrieveResponse
+from serving.schemas import CompressRequest, CompressResponse, ItemNote, ModelInfo, RetrieveRequest, RetrieveResponse
 
 DEFAULT_K = 5
 # Measured by bench/serving_latency.py (2 shared cores at a load of 4.5, 1,500 items, 160 mixed requests a row),
@@ -155,7 +155,8 @@ class Canopy:
     @bentoml.api
     async def compress(self, request: CompressRequest, /) -> CompressResponse:
         """The evidence forest of each item for a question: what is kept, where, and the tokens before and after."""
-        items, errors = parse_raw_items(request.items or [])
+        notes: list[ItemNote] = []
+        items, errors = parse_raw_items(request.items or [], notes)
         if self._corpus is None or self._manifest is None:
             return _refuse(503, self._reason)
         unknown = self._corpus.unknown(request.item_ids or [])
@@ -168,7 +169,7 @@ class Canopy:
         outcome = await self._ask(job)
         if outcome.error:
             return await self._fail(outcome)
-        response = compress_response(request.question, outcome, errors, ModelInfo.of(self._manifest))
+        response = compress_response(request.question, outcome, errors, ModelInfo.of(self._manifest), notes)
         self._counters.count_compression(response)
         return response
 

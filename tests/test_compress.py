@@ -311,3 +311,21 @@ def test_importing_canopy_loads_nothing() -> None:
     assert run.stdout.split("\n")[0] == "[] [] False"
     with pytest.raises(AttributeError, match="module 'canopy' has no attribute 'nothing'"):
         _ = canopy.nothing
+
+
+def test_ragged_rows_are_filled_and_noted(frozen: Compressor) -> None:
+    record = {"id": "dams", "modality": "table", "header": ["dam", "year"], "rows": [["Aswan", "1970"], ["Hoover"]]}
+    item = Item("made", "", "table", header=("dam",), rows=(("Aswan", "1970"), ("Hoover",)))
+    compression = frozen.compress(QUESTION, [record, item, NILE])
+    assert compression.notes == (
+        "items[0] (dams): rows[1] has fewer cells than the table's 2 columns: filled with empty cells",
+        "items[1] (made): rows[0] has more cells than the header's 1 columns: the columns from 2 on have no name")
+    assert [i.count for i in compression.items[:2]] == [2, 2] and "1970" in compression.items[1].text
+
+
+def test_media_without_a_folder_are_refused_or_noted(frozen: Compressor) -> None:
+    picture = {"id": "p", "modality": "image", "media": "dam.png"}
+    with pytest.raises(DataError, match=r"items\[0\] \(p\): media: no folder of media is given"):
+        frozen.compress(QUESTION, [picture])
+    notes = frozen.compress(QUESTION, [{**picture, "words": "The dam of 1970"}]).notes
+    assert notes == ("items[0] (p): media: no folder of media is given, so that the file is not read",)

@@ -96,14 +96,15 @@ class Compressor:
             If the question or an item cannot be used; the message names the item and the field.
         """
         question, margin = read_question(question), check_rule(rule, margin)
-        sources = read_sources(items, self.media)
+        notes: list[str] = []
+        sources = read_sources(items, self.media, notes)
         query = self.encode_question(question)
         width = self._check_branching(branching)
         candidates = [self.score(item, query, width) for item in sources]
         regions = select(candidates, rule, margin)
         selections = [Selection(item, candidate.leaves, kept, fragments)
                       for item, candidate, kept in zip(sources, candidates, regions, strict=True)]
-        return Compression(question, tuple(write_evidence(selections, self.model.encoder)))
+        return Compression(question, tuple(write_evidence(selections, self.model.encoder)), tuple(notes))
 
     def encode_question(self, question: str) -> np.ndarray:
         """A question's unit vector by the frozen encoder, float32, shape (dimension,)."""

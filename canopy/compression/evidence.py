@@ -87,10 +87,14 @@ class ItemEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """The evidence of all items for one question, in the order of the items."""
+    """The evidence of all items for one question, in the order of the items.
+
+    ``notes`` say what of the items was filled or left aside (a table's short rows, files that are not read).
+    """
 
     question: str
     items: tuple[ItemEvidence, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def tokens_before(self) -> int:

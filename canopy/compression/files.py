@@ -84,7 +84,7 @@ def _read_document(path: Path, kind: str, notes: list[str]) -> Iterator[Source]:
                 pictures += 1
                 continue
             number += 1
-            yield {"id": f"{path.name}#{number}", **block}
+            yield {"id": f"{path.name}#{number}", **{k: v for k, v in block.items() if k != "place"}}
     except (DataError, Unusable, OSError):
         raise
     except Exception as e:  # whatever a reader of foreign files raises

@@ -13,7 +13,8 @@ def to_json(compression: Compression, model: str) -> str:
     """What is kept as JSON: the question, the model, and every item with its regions."""
     fields = {
         "question": compression.question, "model": model, "tokens_before": compression.tokens_before,
-        "tokens_after": compression.tokens_after, "items": [asdict(i) for i in compression.items]}
+        "tokens_after": compression.tokens_after, "items": [asdict(i) for i in compression.items],
+        "notes": list(compression.notes)}
     return json.dumps(fields, indent=1, ensure_ascii=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -10,6 +11,7 @@ from canopy.errors import DataError
 from canopy.ingest.fields import seconds_of, text_of, video_seconds_of
 from canopy.ingest.native import parse_item
 from canopy.ingest.sink import Unusable, Waiting
+from canopy.ingest.tables import fill_rows
 from canopy.items import MODALITIES, Cue, Item
 
 Source: TypeAlias = str | Mapping[str, object] | Item
@@ -29,7 +31,7 @@ def read_question(question: object) -> str:
         raise DataError(str(e)) from None
 
 
-def read_sources(sources: Iterable[Source], media: Path | None = None) -> list[Item]:
+def read_sources(sources: Iterable[Source], media: Path | None = None, notes: list[str] | None = None) -> list[Item]:
     """Items in the order given; one without an id is called by its place, ``items[0]``.
 
     Parameters
@@ -37,6 +39,8 @@ def read_sources(sources: Iterable[Source], media: Path | None = None) -> list[I
     media : Path, optional
         Folder that records' ``media`` and ``subtitles`` count from. Without it no file is read: an image is its title,
         caption and ``words``, a video its title, caption and ``cues``.
+    notes : list of str, optional
+        What of an item is filled or left aside is added to it.
 
     Raises
     ------
@@ -45,15 +49,24 @@ def read_sources(sources: Iterable[Source], media: Path | None = None) -> list[I
     """
     if isinstance(sources, (str, bytes, Mapping, Item)) or not isinstance(sources, Iterable):
         raise DataError(f"items: a list of items is expected, not one {type(sources).__name__}")
-    return [_read_source(source, f"items[{number}]", media) for number, source in enumerate(sources)]
+    items = []
+    for number, source in enumerate(sources):
+        remarks: list[str] = []
+        items.append(_read_source(source, f"items[{number}]", media, remarks))
+        if notes is not None:
+            notes += [f"items[{number}] ({items[-1].id}): {remark}" for remark in remarks]
+    return items
 
 
-def _read_source(source: object, place: str, media: Path | None) -> Item:
+def _read_source(source: object, place: str, media: Path | None, notes: list[str]) -> Item:
     name = place
     try:
         if isinstance(source, Item):
             name = f"{place} ({source.id})"
             check_item(source)
+            if source.modality == "table" and len({len(source.header), *map(len, source.rows)}) > 1:
+                header, rows = fill_rows(source.header, source.rows, notes)
+                return dataclasses.replace(source, header=header, rows=rows)
             return source
         if isinstance(source, str):
             return parse_item({"id": place, "modality": "text", "text": source}, None, "")
@@ -65,7 +78,12 @@ def _read_source(source: object, place: str, media: Path | None) -> Item:
         if media is None and record.get("subtitles"):
             raise Unusable("subtitles: no folder of media is given; use Compressor.load(media=FOLDER), or "
                            "send `cues`, a list of [start, end, text]")
-        return parse_item(record, media, "")
+        if media is None and record.get("media"):
+            if not any(record.get(k) for k in ("title", "caption", "words", "cues")):
+                raise Unusable("media: no folder of media is given; use Compressor.load(media=FOLDER), or send what "
+                               "the file shows or says as title, caption, `words` or `cues`")
+            notes.append("media: no folder of media is given, so that the file is not read")
+        return parse_item(record, media, "", notes)
     except (Unusable, Waiting) as e:
         # A lone surrogate in an id could not be printed.
         raise DataError(f"{name}: {e}".encode("utf-8", "backslashreplace").decode()) from None

@@ -18,6 +18,7 @@ from canopy.errors import DataError, MediaError
 from canopy.ingest.fields import seconds_of, shorten, text_of, video_seconds_of
 from canopy.ingest.files import iterate_jsonl
 from canopy.ingest.native_questions import parse_question
+from canopy.ingest.record_notes import RecordNotes
 from canopy.ingest.sink import Sink, Unusable, Waiting
 from canopy.ingest.subtitles import parse_cues
 from canopy.ingest.tables import table_cells
@@ -29,19 +30,29 @@ def read(raw: Path, sink: Sink) -> None:
     if not (raw / "items.jsonl").is_file():
         raise DataError(f"{raw}: no items.jsonl there; the native format is one JSON object a line, "
                         "see docs/own-documents.md; `canopy import` makes it of documents")
+    aside = RecordNotes(raw / "items.jsonl", sink.notes)
     for place, record in iterate_jsonl(raw / "items.jsonl", sink):
-        with sink.record(raw / "items.jsonl", _record_name(record, place)) as draft:
+        name = _record_name(record, place)
+        with sink.record(raw / "items.jsonl", name, place) as draft:
             remarks: list[str] = []
-            draft.items.append(parse_item(record, raw, sink.benchmark, remarks))
-            sink.notes += [f"items.jsonl, {place}: {remark}" for remark in remarks]
+            aside.add_item(record, place)
+            item = parse_item(record, raw, sink.benchmark, remarks)
+            if item.id in sink.items:
+                remarks.append("an item of this id stands above: one of the two is kept")
+            draft.items.append(item)
+            aside.add_remarks(name, place, remarks)
+    aside.close()
     if not (raw / "questions.jsonl").is_file():
         sink.notes.append("no questions.jsonl: a corpus without questions; nothing can be trained or evaluated on it")
         return
+    aside = RecordNotes(raw / "questions.jsonl", sink.notes)
     for place, record in iterate_jsonl(raw / "questions.jsonl", sink):
-        with sink.record(raw / "questions.jsonl", _record_name(record, place)) as draft:
+        with sink.record(raw / "questions.jsonl", _record_name(record, place), place) as draft:
+            aside.add_question(record, place)
             question, annotations = parse_question(record, sink)
             draft.questions.append(question)
             draft.annotations.extend(annotations)
+    aside.close()
 
 
 def _record_name(record: object, place: str) -> str:
@@ -83,7 +94,7 @@ def parse_item(record: object, raw: Path | None, benchmark: str, notes: list[str
     if modality == "text":
         return dataclasses.replace(item, text=text_of(record.get("text"), "text"))
     if modality == "table":
-        header, rows = table_cells(record)
+        header, rows = table_cells(record, notes)
         return dataclasses.replace(item, header=header, rows=rows)
     media, digest = _media_file(record, raw)
     item = dataclasses.replace(item, media=media, media_sha256=digest)

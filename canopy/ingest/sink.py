@@ -76,9 +76,13 @@ class Sink:
         self.advance: Callable[[int], None] = lambda n: None
 
     @contextmanager
-    def record(self, file: Path | str, record: str) -> Iterator[Draft]:
-        """Handle one record of a file. An error of reading data puts it into quarantine, with where and why."""
+    def record(self, file: Path | str, record: str, place: str = "") -> Iterator[Draft]:
+        """Handle one record of a file. An error of reading data puts it into quarantine, with where and why.
+
+        ``place`` (``line 3``) stands behind the reason if the record is called by another name.
+        """
         draft, name = Draft(), Path(file).name
+        where = f" ({place})" if place and place != record else ""
         self.counts["read"] += 1
         self.read_from[name] += 1
         self.advance(1)
@@ -90,11 +94,11 @@ class Sink:
             self._keep(kept)
             self._remember(kept, Origin(name, record, "waiting"))
             self.counts["waiting"] += 1
-            self.waiting.append({"file": name, "record": record, "reason": str(e)})
+            self.waiting.append({"file": name, "record": record, "reason": f"{e}{where}"})
         except Unusable as e:
-            self._reject(name, record, str(e))
+            self._reject(name, record, f"{e}{where}")
         except _STRUCTURE as e:
-            self._reject(name, record, f"not in the expected structure: {type(e).__name__}: {str(e)[:200]}")
+            self._reject(name, record, f"not in the expected structure: {type(e).__name__}: {str(e)[:200]}{where}")
         else:
             self.counts["fallback" if draft.fallbacks else "mapped"] += 1
             self.fallbacks.update(dict.fromkeys(draft.fallbacks, 1))  # records, not mentions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,12 @@ class NodeEncoderModel(mlflow.pyfunc.PythonModel):
         from canopy.errors import DataError
 
         try:
-            evidence = self._compressor.compress(question, [json.loads(item)]).items[0]
+            compression = self._compressor.compress(question, [json.loads(item)])
         except (DataError, ValueError) as e:
             raise DataError(f"row {number}: {e}") from None
+        for note in compression.notes:  # the answer's shape is MLflow's signature, which has no place for it
+            warnings.warn(f"row {number}: {note}", stacklevel=2)
+        evidence = compression.items[0]
         regions = [{**dataclasses.asdict(r), "unit": evidence.unit, "head": evidence.head} for r in evidence.regions]
         return json.dumps(regions, ensure_ascii=False)
 

@@ -140,6 +140,36 @@ def test_bad_gold_quarantines_the_question(tmp_path, gold, reason):
     assert "mine/bad" not in sink.questions and len(sink.annotations) == 4
 
 
+def test_what_is_filled_or_left_aside_is_noted_with_file_and_line(tmp_path):
+    again = {**ITEMS[0], "lang": "en"}
+    question = {**QUESTIONS[0], "id": "q9", "level": 3, "gold": [{"item": "t", "chars": [[0, 3]], "why": "x"}]}
+    sink = ingest(write(tmp_path, [*ITEMS, again, {**again, "id": "t2"}], [*QUESTIONS, question]))
+    assert sink.counts["quarantined"] == 0
+    assert sink.notes == [
+        "items.jsonl, line 2 (b): rows[2] has fewer cells than the table's 2 columns: filled with empty cells",
+        "items.jsonl, line 5 (t): an item of this id stands above: one of the two is kept",
+        "items.jsonl, line 5: unknown field 'lang' is left aside and in 1 more records",
+        "questions.jsonl, line 4: unknown field 'level' is left aside",
+        "questions.jsonl, line 4: unknown field gold: 'why' is left aside"]
+
+
+def test_notes_on_thousands_of_records_are_few(tmp_path):
+    tables = [{"id": f"b{n}", "modality": "table", "header": ["a", "b"], "rows": [["x"]]} for n in range(60)]
+    assert ingest(write(tmp_path, [*ITEMS, *tables])).notes[-1] == "items.jsonl: 11 more notes on its records"
+
+
+def test_a_reason_names_the_line(tmp_path):
+    sink = ingest(write(tmp_path, [*ITEMS, {"id": "bad", "modality": "text", "text": ""}]))
+    assert sink.quarantine == [{"file": "items.jsonl", "record": "bad", "reason": "text is empty (line 5)"}]
+
+
+def test_what_subtitles_lose_is_noted(tmp_path):
+    write(tmp_path)
+    (tmp_path / "media" / "a.vtt").write_text(f"{VTT}\n00:50.000 --> 00:10.000\nBack.\n")
+    note = "items.jsonl, line 4 (v): subtitles 'a.vtt': line 12: a subtitle ends (10 s) before it starts (50 s)"
+    assert any(n.startswith(note) for n in ingest(tmp_path).notes)
+
+
 def test_duplicate_question_ids_keep_the_first(tmp_path):
     sink = ingest(write(tmp_path, questions=[*QUESTIONS, {**QUESTIONS[0], "question": "Another?"}]))
     assert (
@@ -183,7 +213,7 @@ def test_the_stage_writes_tables_quarantine_and_counts(tmp_path):
     assert json.loads((out / "quarantine.jsonl").read_text()) == {
         "file": "items.jsonl",
         "record": "bad",
-        "reason": "text is empty",
+        "reason": "text is empty (line 5)",
     }
     assert [i.id for i in read_items(out / "items.parquet")] == ["mine/t", "mine/b", "mine/i", "mine/v"]
     assert (
@@ -201,7 +231,7 @@ def test_too_many_bad_records_stop_the_run_and_keep_the_last_good_output(tmp_pat
     write(raw, [*ITEMS, *({"id": f"bad{n}", "modality": "text", "text": ""} for n in range(5))])
     with pytest.raises(
         DataError,
-        match=r"5 of 12 records cannot be used.*items\.jsonl, bad0: text is empty; "
+        match=r"5 of 12 records cannot be used.*items\.jsonl, bad0: text is empty \(line 5\); "
         r"all of them: .*mine-quarantine\.jsonl",
     ):
         stage(raw, tmp_path)

@@ -69,6 +69,19 @@ def test_compress_raw_items_with_a_bad_one_among_them(server: Server) -> None:
     assert only_bad.status_code == 422 and only_bad.json()["errors"][0]["index"] == 0
 
 
+def test_ragged_rows_of_a_table_are_filled_and_noted(server: Server) -> None:
+    table = {"id": "dams", "modality": "table", "header": ["dam", "year"],
+             "rows": [["Aswan High Dam", "1970"], ["Hoover Dam"], ["Itaipu", "1984", "Brazil"], []]}
+    answer = post(server, "/compress", {"question": ASK, "items": [table]}).json()
+    assert answer["errors"] == [] and answer["items"][0]["count"] == 4
+    assert [(n["index"], n["id"]) for n in answer["notes"]] == [(0, "dams")] * 2
+    assert answer["notes"][0]["note"] == (
+        "rows[1], rows[3] have fewer cells than the table's 2 columns: filled with empty cells")
+    assert answer["notes"][1]["note"].startswith("rows[2] has more cells than the header's 2 columns")
+    even = {**table, "rows": [["Aswan High Dam", "1970"]]}
+    assert post(server, "/compress", {"question": ASK, "items": [even]}).json()["notes"] == []
+
+
 def test_neighbours_in_a_batch_get_their_own_answers(server: Server) -> None:
     bodies: list[dict[str, Any]] = []
     for n in range(24):
