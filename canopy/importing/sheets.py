@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 
 from canopy.importing.blocks import Block, TableBlock, one_line
-from canopy.importing.tables import is_number, looks_like_header
+from canopy.importing.tables import is_number, join_headers, looks_like_header
 from canopy.ingest.sink import Unusable
 from canopy.ingest.tables import MAX_CELLS
 
 LOOK_AHEAD = 50
+_RULE = re.compile(r"[-=+*_~|]{3,}")
 
 
 def table_blocks(rows: Iterable[Sequence[str]], title: str = "") -> Iterator[Block]:
@@ -20,18 +22,24 @@ def table_blocks(rows: Iterable[Sequence[str]], title: str = "") -> Iterator[Blo
     looks like a header with numbers below it, or by such a title, a new table begins; other empty rows are passed over.
     """
     source = _Rows(rows)
+    if title and not source.more():
+        yield TableBlock(("",), [(title,)])
     while source.more():
         titles = [title] if title else []
         while (head := source.peek_filled()) and _is_title(head, source.peek(LOOK_AHEAD)):
-            titles.append("".join(source.next()))
+            titles.append(strip_marks("".join(source.next())))
             source.more()
         if not head:
-            yield TableBlock(("",), [(". ".join(titles),)])
+            yield TableBlock(("",), [(". ".join(filter(None, titles)),)])
             return
+        below = head[1:6] or source.peek_below(len(_trim(head[0])))
         header: tuple[str, ...] = ()
-        if len(head) > 1 and looks_like_header(_trim(head[0]), head[1:6]):
+        if below and looks_like_header(_trim(head[0]), below):
             header = tuple(_trim(source.next()))
-        yield TableBlock(header, source.until_next_table(len(header)), ". ".join(titles))
+            if joint := join_headers(head[0], below):
+                header = joint
+                source.next()
+        yield TableBlock(header, source.until_next_table(len(header)), ". ".join(filter(None, titles)))
 
 
 def _is_title(block: Sequence[Sequence[str]], ahead: Sequence[Sequence[str]]) -> bool:
@@ -41,8 +49,15 @@ def _is_title(block: Sequence[Sequence[str]], ahead: Sequence[Sequence[str]]) ->
     """
     if _filled(block[0]) != 1:
         return False
+    if len(_trim(block[0])) == 2 and not block[0][0] and any(row[0] for row in block[1:]):
+        return False  # the one column of a table whose rows have names or numbers
     widest = max(map(_filled, block))
     return widest > 1 or (len(block) <= 3 and any(_filled(r) > 1 for r in ahead))
+
+
+def strip_marks(line: str) -> str:
+    """A title without what marks it as a comment or draws a line."""
+    return re.sub(r"^(?:[#%!;]+|//+|--+(?=\s))\s*", "", line.strip()).strip("-=*~_# \t")
 
 
 def _filled(row: Sequence[str]) -> int:
@@ -73,6 +88,11 @@ class _Rows:
         """The rows that come next, up to the first that is empty."""
         return list(takewhile(any, self.peek(LOOK_AHEAD)))
 
+    def peek_below(self, width: int) -> list[list[str]]:
+        """The rows below a first one that an empty row follows, if they are as wide as it: rows with gaps between."""
+        rows = list(filter(any, self.peek(LOOK_AHEAD)[1:]))[:5]
+        return rows if all(len(_trim(row)) == width for row in rows) else []
+
     def next(self) -> list[str]:
         """Go on by one row; StopIteration after the last, Unusable if the sheet has too many cells."""
         row = self._ahead.pop(0) if self._ahead else next(self._rows)
@@ -96,6 +116,8 @@ class _Rows:
             row = self._ahead[0]
             if not any(row):
                 gap = True
+            elif all(_RULE.fullmatch(cell) for cell in row if cell):
+                pass  # a drawn line
             elif gap and self._begins_table():
                 return
             else:
@@ -106,13 +128,11 @@ class _Rows:
 
     def _begins_table(self) -> bool:
         """Whether the row that comes next, after an empty one, begins another table."""
-        ahead = list(takewhile(any, self.peek(8)))
-        if len(ahead) < 2:
-            return False
-        if _filled(ahead[0]) == 1 and _filled(ahead[1]) > 1:
-            return True
-        return (
-            _filled(ahead[0]) > 1
-            and not any(map(is_number, filter(None, ahead[0])))
-            and any(is_number(c) for r in ahead[1:] for c in r)
-        )
+        ahead = self.peek_filled()
+        titles = list(takewhile(lambda row: _filled(row) == 1, ahead))
+        if titles:
+            # A note may stand below a table; a title has a table below it, of which it may be an empty row away.
+            below = ahead[len(titles):] or list(takewhile(any, self.peek(LOOK_AHEAD)[len(titles) + 1:]))
+            return len(below) > 1 and looks_like_header(_trim(below[0]), below[1:6])
+        return len(ahead) > 1 and not any(map(is_number, filter(None, ahead[0]))) and any(
+            is_number(c) for r in ahead[1:8] for c in r)

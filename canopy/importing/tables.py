@@ -11,6 +11,7 @@ from canopy.ingest.sink import Unusable
 from canopy.ingest.tables import MAX_CELLS
 
 _NUMBER = re.compile(r"[\s$€£¥%()+\-−–.,'’\d/:]*\d[\s$€£¥%()+\-−–.,'’\d/:]*(?:[eE][+-]?\d+)?")
+_NO_VALUE = re.compile(r"[-\u2013\u2014.?]+|n\.?/?a\.?|none|null|nan|unknown|missing", re.I)
 _YEAR = re.compile(r"(?:18|19|20|21)\d\d")
 
 
@@ -83,6 +84,34 @@ def merge_header(lines: Sequence[Sequence[str]]) -> tuple[str, ...]:
     Each column's names from top to bottom, a repeated one once (``2019``, ``Q1`` -> ``2019 Q1``).
     """
     return tuple(" ".join(dict.fromkeys(c for c in column if c)) for column in zip(*lines, strict=True))
+
+
+def join_headers(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The header of two rows that a table has on top: groups of columns, or names with units below them.
+
+    A group stands over its columns: in the first of them, or in each (a merged cell). Empty if the second row is a row
+    of values, or nothing below it shows that it is none.
+    """
+    width = max(map(len, (first, *below[:2])))
+    upper, lower = ([*row, *[""] * (width - len(row))] for row in (first, below[0]))
+    groups = [cell if x == 0 or cell != upper[x - 1] else "" for x, cell in enumerate(upper)]
+    words = [x for x in range(width) if lower[x]]
+    if sum(map(bool, groups)) < 2 or len(words) < 2:
+        return ()
+    if any((is_number(lower[x]) and not _YEAR.fullmatch(lower[x])) or _NO_VALUE.fullmatch(lower[x]) for x in words):
+        return ()
+    values = {x: [row[x] for row in below[1:] if x < len(row) and row[x]] for x in range(width)}
+    numeric = [x for x in words if x and values[x] and all(map(is_number, values[x]))]
+    if 2 * len(numeric) <= len([x for x in words if x]) or any(
+            _YEAR.fullmatch(lower[x]) and any(map(_YEAR.fullmatch, values[x])) for x in words):
+        return ()
+    if all(groups):  # names with units below them, where nothing stands below the name of the rows
+        return () if lower[0] or not upper[0] else merge_header([upper, lower])
+    if not any(lower[x] and not groups[x] for x in range(1, width)):
+        return ()
+    for x in range(1, width):
+        upper[x] = upper[x] or (upper[x - 1] if lower[x] else "")
+    return merge_header([upper, lower])
 
 
 def normalise_table(
