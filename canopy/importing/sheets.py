@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 
 from canopy.importing.blocks import Block, TableBlock, one_line
 from canopy.importing.tables import is_number, join_headers, looks_like_header
@@ -40,6 +40,48 @@ def table_blocks(rows: Iterable[Sequence[str]], title: str = "") -> Iterator[Blo
                 header = joint
                 source.next()
         yield TableBlock(header, source.until_next_table(len(header)), ". ".join(filter(None, titles)))
+
+
+def split_columns(rows: Iterable[Sequence[str]]) -> Iterator[Iterable[Sequence[str]]]:
+    """The rows of each table that stands beside another on a sheet, with at least one empty column between them.
+
+    Each needs a header over two columns or more, and values below it whose first column names the rows. Otherwise an
+    empty column is a gap in one table.
+    """
+    source = iter(rows)
+    ahead = [[one_line(c) for c in row] for row in islice(source, LOOK_AHEAD)]
+    if len(_column_parts(ahead)) < 2:
+        yield chain(ahead, source)
+        return
+    grid = ahead + [[one_line(c) for c in row] for row in source]
+    for start, end in _column_parts(grid) or [(0, max(map(len, grid)))]:
+        yield [row[start:end] for row in grid]
+
+
+def _column_parts(grid: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """The columns of each table of a grid; none or one if it is not several beside each other."""
+    filled = sorted({x for row in grid for x, cell in enumerate(row) if cell})
+    if not filled:
+        return []
+    starts = [x for n, x in enumerate(filled) if not n or x > filled[n - 1] + 1]
+    parts = [(start, end) for start, end in zip(starts, [*starts[1:], filled[-1] + 1], strict=True)]
+    return parts if all(_is_table([row[start:end] for row in grid]) for start, end in parts) else []
+
+
+def _is_table(grid: Sequence[Sequence[str]]) -> bool:
+    """Whether rows are a header of two columns or more over rows that begin with a name."""
+    rows = [_trim(row) for row in grid if any(row)]
+    while rows and _filled(rows[0]) == 1:
+        rows = rows[1:]
+    if len(rows) < 2 or not all(map(is_name, rows[0])) or len(rows[0]) < 2:
+        return False
+    names = [row[0] for row in rows[1:] if row and row[0]]
+    return any(is_number(c) for row in rows[1:] for c in row) and 2 * sum(map(is_name, names)) > len(names)
+
+
+def is_name(cell: str) -> bool:
+    """Whether a cell holds words and no number."""
+    return bool(cell) and not is_number(cell)
 
 
 def _is_title(block: Sequence[Sequence[str]], ahead: Sequence[Sequence[str]]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator
 from itertools import islice
@@ -14,9 +15,9 @@ from typing import Any
 from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Document, one_line
 from canopy.importing.number_formats import show_number, show_text, show_time
-from canopy.importing.sheets import table_blocks
+from canopy.importing.sheet_marks import SheetMarks, SheetPlaces, describe_marks, read_marks
+from canopy.importing.sheets import split_columns, table_blocks
 from canopy.ingest.sink import Unusable
-from canopy.ingest.tables import MAX_CELLS
 
 _DEFAULT_NAME = re.compile(r"(?:Sheet|Table|Tabelle|Feuil|Hoja|Foglio|Blad|Arkusz|Planilha|Лист|工作表) ?\d*")
 # Above this, a workbook is not opened a second time for its merged cells and formulas, which takes memory.
@@ -26,10 +27,11 @@ _BROKEN = (KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.
 
 
 def read_xlsx(path: Path) -> Document:
-    """A workbook: each sheet's tables, values as they show (dates, shares), formulas by their stored result.
+    """A workbook: each sheet's tables, with every value in its number format, formulas by their stored result.
 
-    A formula without a stored result shows itself, with a note. Cells merged over several columns or rows say the same
-    in each. Charts and pictures are left out.
+    A formula without a stored result shows itself. A cell merged over several rows says the same in each, and so does
+    one over several columns, unless it is the name of a row. Hidden sheets, rows and columns, struck-out words,
+    comments, charts and pictures are left out. Each of these has a note.
 
     Raises
     ------
@@ -37,8 +39,8 @@ def read_xlsx(path: Path) -> Document:
         If the file is broken, encrypted, would unpack to too much, or has more than ``MAX_CELLS`` cells.
     """
     document = Document(())
-    document.blocks = (block for title, rows in workbook_rows(path, document.notes)
-                       for block in table_blocks(rows, "" if _DEFAULT_NAME.fullmatch(title) else one_line(title)))
+    document.blocks = (block for title, rows in workbook_rows(path, document.notes) for part in split_columns(rows)
+                       for block in table_blocks(part, "" if _DEFAULT_NAME.fullmatch(title) else one_line(title)))
     return document
 
 
@@ -47,106 +49,84 @@ def workbook_rows(path: Path, notes: list[str]) -> Iterator[tuple[str, Iterator[
 
     Unusable as for `read_xlsx`.
     """
-    from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
     unpacked = check_office_file(path, "xl")
+    broken = (*_BROKEN, InvalidFileException)
     try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        full = load_workbook(path) if unpacked <= _SMALL else None
-    except (*_BROKEN, InvalidFileException) as e:
+        book, charts = _open_book(path, read_only=True)
+    except broken as e:
         raise Unusable(f"not a workbook that can be read: {type(e).__name__}: {str(e)[:120]}") from None
+    try:
+        full = _open_book(path, read_only=False)[0] if unpacked <= _SMALL else None
+        why = "a large workbook"
+    except broken:
+        full, why = None, "a workbook that is damaged in part"
     if full is None:
-        notes.append(
-            "a large workbook: merged cells count for their first place only, and formulas by their stored results"
-        )
+        notes.append(f"{why}: merged cells count for their first place only, formulas by their stored results, and "
+                     "hidden rows, hidden columns and struck-out text are not told from others")
+    notes += [f"chart sheet {title!r} is left out" for title in charts]
     try:
         for sheet in book.worksheets:
             if sheet.sheet_state != "visible":
                 notes.append(f"sheet {sheet.title!r} is hidden: left out")
                 continue
-            yield (
-                sheet.title,
-                _sheet_rows(
-                    sheet, full[sheet.title] if full is not None and sheet.title in full.sheetnames else None, notes
-                ),
-            )
+            whole = full[sheet.title] if full is not None and sheet.title in full.sheetnames else None
+            yield sheet.title, _sheet_rows(sheet, read_marks(whole) if whole else SheetMarks(), notes)
     finally:
         book.close()
 
 
-def _sheet_rows(sheet: Any, full: Any, notes: list[str]) -> Iterator[list[str]]:
+def _open_book(path: Path, *, read_only: bool) -> tuple[Any, list[str]]:
+    """A workbook by openpyxl and the titles of its chart sheets, which openpyxl may stumble over."""
+    from openpyxl.reader.excel import ExcelReader
+
+    charts: list[str] = []
+
+    class Reader(ExcelReader):
+        def read_chartsheet(self, sheet: Any, rel: Any) -> None:
+            charts.append(sheet.name)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on styles and extensions that say nothing of the values
+        reader = Reader(path, read_only, False, read_only, False, not read_only)
+        reader.read()
+    return reader.wb, charts
+
+
+def _sheet_rows(sheet: Any, marks: SheetMarks, notes: list[str]) -> Iterator[list[str]]:
     sheet.reset_dimensions()  # what a file says of its size may be wrong, and rows would be filled up to it
-    copies = _merged(full)
-    origins = {o: "" for row in copies.values() for o in row.values()}
-    formulas, bare, left_out = _formulas(full), 0, 0
-    hidden_rows, hidden_columns = _hidden(full)
+    origins = {o: "" for row in marks.copies.values() for o in row.values()}
+    left_out = SheetPlaces()
     for y, row in enumerate(islice(sheet.iter_rows(), MAX_SHEET_ROWS), 1):
         cells = [shown_value(c.value, getattr(c, "number_format", "")) for c in row]
-        for x, formula in formulas.get(y, {}).items():
-            if x <= len(cells) and not cells[x - 1]:
-                cells[x - 1], bare = formula, bare + 1
-        for x, origin in sorted(copies.get(y, {}).items()):
+        bare = [x for x, c in enumerate(row, 1) if not cells[x - 1] and c.value not in (None, "")]
+        formulas = []
+        for x, formula in marks.formulas.get(y, {}).items():
+            if x <= len(cells) and row[x - 1].value is None:
+                cells[x - 1] = formula
+                formulas.append(x)
+        struck = [x for x in marks.struck.get(y, {}) if x <= len(cells) and cells[x - 1]]
+        for x in struck:
+            cells[x - 1] = marks.struck[y][x]
+        copies = marks.copies.get(y, {})
+        for x, origin in sorted(copies.items()):
             cells += [""] * (x - len(cells))
             if origin == (y, x):
                 origins[origin] = cells[x - 1]
             cells[x - 1] = cells[x - 1] or origins[origin]
-        once = {copies[y][x] for x in copies.get(y, {}) if cells[x - 1]}
-        if len(once) == 1 and all(x in copies[y] for x, cell in enumerate(cells, 1) if cell):
+        once = {copies[x] for x in copies if cells[x - 1]}
+        if len(once) == 1 and all(x in copies for x, cell in enumerate(cells, 1) if cell):
             words = next(filter(None, cells))  # a title or a note across several columns
             cells = [words if x == next(iter(once))[1] else "" for x in range(1, len(cells) + 1)]
-        if y in hidden_rows:
-            left_out += any(cells)
+        if y in marks.hidden_rows:
+            left_out.rows += [y] * any(cells)
             continue
-        yield [cell for x, cell in enumerate(cells, 1) if x not in hidden_columns]
-    if left_out or hidden_columns:
-        notes.append(
-            f"sheet {sheet.title!r}: {left_out} hidden rows and {len(hidden_columns)} hidden columns are left out"
-        )
-    if bare:
-        notes.append(
-            f"sheet {sheet.title!r}: {bare} formulas have no stored result and stand as they are; open and save the "
-            "file in a spreadsheet program"
-        )
-
-
-def _merged(full: Any) -> dict[int, dict[int, tuple[int, int]]]:
-    """Row -> column -> the cell whose value shows there, for merged cells.
-
-    Those across the whole sheet (titles) are left alone.
-    """
-    copies: dict[int, dict[int, tuple[int, int]]] = {}
-    left = 100_000
-    for area in full.merged_cells.ranges if full is not None else ():
-        columns, rows = area.max_col - area.min_col + 1, area.max_row - area.min_row + 1
-        if columns * rows <= left and not 1 < full.max_column <= columns:
-            left -= columns * rows
-            for y in range(area.min_row, area.max_row + 1):
-                copies.setdefault(y, {}).update(
-                    {x: (area.min_row, area.min_col) for x in range(area.min_col, area.max_col + 1)}
-                )
-    return copies
-
-
-def _hidden(full: Any) -> tuple[set[int], set[int]]:
-    """Numbers of the hidden rows and columns of a sheet."""
-    if full is None:
-        return set(), set()
-    rows = {number for number, row in full.row_dimensions.items() if row.hidden}
-    columns = {x for column in full.column_dimensions.values() if column.hidden
-               for x in range(column.min or 1, min(column.max or 1, full.max_column) + 1)}
-    return rows, columns
-
-
-def _formulas(full: Any) -> dict[int, dict[int, str]]:
-    """Row -> column -> formula as written; nothing of a sheet with a cell far out, which would have to be walked to."""
-    formulas: dict[int, dict[int, str]] = {}
-    if full is not None and full.max_row * full.max_column <= MAX_CELLS:
-        for row in full.iter_rows():
-            for cell in row:
-                if cell.data_type == "f":
-                    formulas.setdefault(cell.row, {})[cell.column] = str(getattr(cell.value, "text", cell.value))
-    return formulas
+        left_out.columns |= {x for x in marks.hidden_columns if x <= len(cells) and cells[x - 1]}
+        for places, columns in ((left_out.struck, struck), (left_out.blank, bare), (left_out.formulas, formulas)):
+            places += [(y, x) for x in columns if x not in marks.hidden_columns]
+        yield [cell for x, cell in enumerate(cells, 1) if x not in marks.hidden_columns]
+    notes += describe_marks(sheet.title, marks, left_out)
 
 
 def shown_value(value: Any, number_format: str = "") -> str:

@@ -113,7 +113,7 @@ class ItemWriter:
             self._result.reject(name, read_fault(e))
             return
         if not counts:
-            self._result.skipped[name] = "no words in it"
+            self._result.skipped[name] = "; ".join(["no words in it", *entry["notes"]])
             del self.entries[name]
             return
         entry["at"] = [start, self._items.tell() - start]

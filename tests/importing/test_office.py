@@ -139,7 +139,7 @@ def test_a_workbook(tmp_path):
         ("Trade", ("Port", "Depth"), [("Ilmen", "9")]),
         ("", (), [("", "total", "=SUM(A1:A3)")]),
     ]
-    assert len(notes) == 1 and "1 formulas have no stored result" in notes[0]
+    assert len(notes) == 1 and "formulas without a stored result stand as they are: cell C2" in notes[0]
 
 
 def test_a_cell_far_out_costs_nothing(tmp_path):
@@ -288,7 +288,8 @@ def test_hidden_parts_of_a_workbook_are_left_out_with_a_note(tmp_path):
     book, notes = tables(tmp_path / "a.xlsx")
     assert book == [("", ("Item", "Price"), [("Pen", "2")])]
     assert notes == [
-        "sheet 'Sheet': 1 hidden rows and 1 hidden columns are left out",
+        "sheet 'Sheet': left out: hidden row 3",
+        "sheet 'Sheet': left out: hidden column B",
         "sheet 'Draft' is hidden: left out",
     ]
 
