@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u00ad\u200b\u2060\ufeff]")
+# Control characters that no text has; they are what Windows-1252 has at their place, read as if it were Latin-1.
+CONTROLS = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Document:
 def clean(text: str) -> str:
     """Text without control and invisible characters, with plain line ends; everything that shows stays as it is."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x0c", "\n\n")
-    return _INVISIBLE.sub("", text).strip()
+    return _INVISIBLE.sub("", text).translate(CONTROLS).strip()
 
 
 def one_line(text: str) -> str:

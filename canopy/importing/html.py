@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from canopy.importing.blocks import Block, Document, Heading, Paragraph, one_line
 from canopy.importing.decoding import read_text
+from canopy.importing.encoding_labels import declared_encoding
 from canopy.importing.html_tables import holds_data, read_table
 from canopy.importing.html_words import BLOCKS, SKIPPED, STRUCK_OUT, is_hidden, replacement, shown_text
 from canopy.ingest.sink import Unusable
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 MAX_NODES = 2_000_000
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
-_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.I)
+# A browser looks for a declaration in 1,024 bytes first, but also heeds one that it meets later.
+_HEAD = 64 << 10
 _SPACE = re.compile(r"\s+")
 
 
@@ -29,8 +31,8 @@ def read_html(path: Path) -> Document:
     """A page: title from <title>, otherwise the first heading; pictures' captions by their address."""
     document = Document(())
     with open(path, "rb") as f:
-        declared = _CHARSET.search(f.read(4096))
-    source = read_text(path, document.notes, declared[1].decode("ascii") if declared else "")
+        declared = declared_encoding(f.read(_HEAD))
+    source = read_text(path, document.notes, declared)
     soup = _parse(source)
     if soup.title is not None:
         document.title = one_line(soup.title.get_text())

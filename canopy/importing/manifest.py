@@ -17,7 +17,7 @@ from canopy.errors import DataError
 
 MANIFEST = "import.json"
 # Raised whenever other items come out of the same files.
-RULES = 3
+RULES = 4
 _LIBRARIES = (
     "beautifulsoup4",
     "charset-normalizer",
