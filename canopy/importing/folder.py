@@ -16,7 +16,7 @@ from canopy.errors import DataError
 from canopy.importing.manifest import MANIFEST, Earlier
 from canopy.importing.media import IMAGES, SUBTITLES, VIDEOS, find_subtitles, subtitle_cues
 from canopy.importing.questions import read_question_file, to_lines
-from canopy.importing.readers import READERS
+from canopy.importing.readers import FIXES, READERS
 from canopy.importing.walking import Listing, list_folder
 from canopy.importing.writing import Imported, ItemWriter, read_fault
 from canopy.ingest.sink import Unusable
@@ -126,7 +126,8 @@ class _Import:
             if kind in SUBTITLES and name not in subtitles:
                 skipped[name] = "subtitles without a video of that name, or of another language"
             elif kind not in SUBTITLES | IMAGES | VIDEOS and kind not in READERS:
-                skipped[name] = f"{kind or 'no ending'}: not a kind of file that is imported"
+                fix = f"; {FIXES[kind]}" if kind in FIXES else ""
+                skipped[name] = f"{kind or 'no ending'}: not a kind of file that is imported{fix}"
 
     def _subtitle_cues(self, name: str) -> tuple[Cue, ...] | None:
         notes: list[str] = []

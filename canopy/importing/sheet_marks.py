@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,6 +94,26 @@ def _merged(sheet: Any) -> dict[int, dict[int, Place]]:
             copies.setdefault(y, {}).update(
                 {x: (area.min_row, area.min_col) for x in range(area.min_col, last + 1)})
     return copies
+
+
+def fill_merged(cells: list[str], copies: Mapping[int, Place], y: int, origins: dict[Place, str]) -> list[str]:
+    """A row with the words of merged cells where they show; those of a row that is one such cell stand once.
+
+    Parameters
+    ----------
+    origins : dict
+        The words of merged cells so far; this row's are added.
+    """
+    for x, origin in sorted(copies.items()):
+        cells += [""] * (x - len(cells))
+        if origin == (y, x):
+            origins[origin] = cells[x - 1]
+        cells[x - 1] = cells[x - 1] or origins.get(origin, "")
+    once = {copies[x] for x in copies if cells[x - 1]}
+    if len(once) == 1 and all(x in copies for x, cell in enumerate(cells, 1) if cell):
+        (top, left), words = next(iter(once)), next(filter(None, cells))  # a title or a note across several places
+        return [words if (y, x) == (top, left) else "" for x in range(1, len(cells) + 1)]
+    return cells
 
 
 def describe_marks(title: str, marks: SheetMarks, left_out: SheetPlaces) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 import re
@@ -15,13 +16,15 @@ from typing import Any
 from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Document, one_line
 from canopy.importing.number_formats import show_number, show_text, show_time
-from canopy.importing.sheet_marks import SheetMarks, SheetPlaces, describe_marks, read_marks
+from canopy.importing.sheet_marks import Place, SheetMarks, SheetPlaces, describe_marks, fill_merged, read_marks
 from canopy.importing.sheets import split_columns, table_blocks
 from canopy.ingest.sink import Unusable
 
-_DEFAULT_NAME = re.compile(r"(?:Sheet|Table|Tabelle|Feuil|Hoja|Foglio|Blad|Arkusz|Planilha|Лист|工作表) ?\d*")
+DEFAULT_NAME = re.compile(r"(?:Sheet|Table|Tabelle|Feuil|Hoja|Foglio|Blad|Arkusz|Planilha|Лист|工作表) ?\d*")
 # Above this, a workbook is not opened a second time for its merged cells and formulas, which takes memory.
 _SMALL = 16 << 20
+_BAD_DATE = re.compile(r"Cell (\w+) is marked as a date but the serial value (\S+) is outside the limits")
+_MAX_FAULTS = 10
 MAX_SHEET_ROWS = 1_048_576
 _BROKEN = (KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, SyntaxError)
 
@@ -40,7 +43,7 @@ def read_xlsx(path: Path) -> Document:
     """
     document = Document(())
     document.blocks = (block for title, rows in workbook_rows(path, document.notes) for part in split_columns(rows)
-                       for block in table_blocks(part, "" if _DEFAULT_NAME.fullmatch(title) else one_line(title)))
+                       for block in table_blocks(part, "" if DEFAULT_NAME.fullmatch(title) else one_line(title)))
     return document
 
 
@@ -54,11 +57,14 @@ def workbook_rows(path: Path, notes: list[str]) -> Iterator[tuple[str, Iterator[
     unpacked = check_office_file(path, "xl")
     broken = (*_BROKEN, InvalidFileException)
     try:
-        book, charts = _open_book(path, read_only=True)
+        book, charts, _ = _open_book(path, read_only=True)
     except broken as e:
         raise Unusable(f"not a workbook that can be read: {type(e).__name__}: {str(e)[:120]}") from None
     try:
-        full = _open_book(path, read_only=False)[0] if unpacked <= _SMALL else None
+        full = None
+        if unpacked <= _SMALL:
+            full, _, faults = _open_book(path, read_only=False)
+            notes += faults
         why = "a large workbook"
     except broken:
         full, why = None, "a workbook that is damaged in part"
@@ -77,8 +83,8 @@ def workbook_rows(path: Path, notes: list[str]) -> Iterator[tuple[str, Iterator[
         book.close()
 
 
-def _open_book(path: Path, *, read_only: bool) -> tuple[Any, list[str]]:
-    """A workbook by openpyxl and the titles of its chart sheets, which openpyxl may stumble over."""
+def _open_book(path: Path, *, read_only: bool) -> tuple[Any, list[str], list[str]]:
+    """A workbook by openpyxl, the titles of its chart sheets, which openpyxl may stumble over, and faults of cells."""
     from openpyxl.reader.excel import ExcelReader
 
     charts: list[str] = []
@@ -87,18 +93,37 @@ def _open_book(path: Path, *, read_only: bool) -> tuple[Any, list[str]]:
         def read_chartsheet(self, sheet: Any, rel: Any) -> None:
             charts.append(sheet.name)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on styles and extensions that say nothing of the values
+        def read_strings(self) -> None:
+            with contextlib.suppress(KeyError):  # listed, but not there, in files whose cells hold their own strings
+                super().read_strings()
+
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
         reader = Reader(path, read_only, False, read_only, False, not read_only)
         reader.read()
-    return reader.wb, charts
+    # Others are on styles and extensions, which say nothing of the values.
+    dates = [match for r in remarks if (match := _BAD_DATE.match(str(r.message)))]
+    return reader.wb, charts, [f"cell {m[1]}: {m[2]} is no date, as which it is to show: it stands as #VALUE!"
+                               for m in dates[:_MAX_FAULTS]]
+
+
+def _quiet_rows(sheet: Any) -> Iterator[Any]:
+    """The rows of a sheet; openpyxl's warnings are noted when the whole workbook is opened."""
+    rows = islice(sheet.iter_rows(), MAX_SHEET_ROWS)
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            row = next(rows, None)
+        if row is None:
+            return
+        yield row
 
 
 def _sheet_rows(sheet: Any, marks: SheetMarks, notes: list[str]) -> Iterator[list[str]]:
     sheet.reset_dimensions()  # what a file says of its size may be wrong, and rows would be filled up to it
-    origins = {o: "" for row in marks.copies.values() for o in row.values()}
+    origins: dict[Place, str] = {}
     left_out = SheetPlaces()
-    for y, row in enumerate(islice(sheet.iter_rows(), MAX_SHEET_ROWS), 1):
+    for y, row in enumerate(_quiet_rows(sheet), 1):
         cells = [shown_value(c.value, getattr(c, "number_format", "")) for c in row]
         bare = [x for x, c in enumerate(row, 1) if not cells[x - 1] and c.value not in (None, "")]
         formulas = []
@@ -109,16 +134,7 @@ def _sheet_rows(sheet: Any, marks: SheetMarks, notes: list[str]) -> Iterator[lis
         struck = [x for x in marks.struck.get(y, {}) if x <= len(cells) and cells[x - 1]]
         for x in struck:
             cells[x - 1] = marks.struck[y][x]
-        copies = marks.copies.get(y, {})
-        for x, origin in sorted(copies.items()):
-            cells += [""] * (x - len(cells))
-            if origin == (y, x):
-                origins[origin] = cells[x - 1]
-            cells[x - 1] = cells[x - 1] or origins[origin]
-        once = {copies[x] for x in copies if cells[x - 1]}
-        if len(once) == 1 and all(x in copies for x, cell in enumerate(cells, 1) if cell):
-            words = next(filter(None, cells))  # a title or a note across several columns
-            cells = [words if x == next(iter(once))[1] else "" for x in range(1, len(cells) + 1)]
+        cells = fill_merged(cells, marks.copies.get(y, {}), y, origins)
         if y in marks.hidden_rows:
             left_out.rows += [y] * any(cells)
             continue

@@ -21,7 +21,7 @@ _TIMINGS = (
 )
 _FIRST = re.compile(rf"^\s*(?:\d+\s+)?{_TIME}\s*{_ARROW}")
 _LAST = re.compile(rf"{_ARROW}\s*{_TIME}(?![\d:])")
-_BROKEN = re.compile(rf"^(?=.*[\d:]).*{_ARROW}")
+_BROKEN = re.compile(rf"^(?=.*[\d:]).*{_ARROW}|^\s*\S+:\S+:\S+,\S+:\S+:\S+\s*$")
 _BLOCK = re.compile(r"^(?:NOTE|STYLE|REGION)(?:\s|$)")
 
 
@@ -54,16 +54,28 @@ def split_cues(text: str, notes: list[str]) -> list[RawCue]:
     if all(mark.start is None and mark.end is None for mark in marks):
         return []
     heads = _heads(lines, marks)
+    numbers = [int(n) if (n := lines[head].strip()).isdecimal() and len(n) < 10 else 0 for head in heads]
     _note_preamble(lines[:heads[0]], notes)
     cues: list[RawCue] = []
     for place, mark in enumerate(marks):
         body = lines[mark.index + 1:heads[place + 1] if place + 1 < len(marks) else len(lines)]
+        if numbers[place] and numbers[place] + 1 not in numbers:
+            body = _without_number(body, numbers[place] + 1, mark.index + 1, notes)
         cue = RawCue(f"line {mark.index + 1}", *_times(mark, cues, marks[place + 1:]), list(_without_notes(body)))
         if mark.start is None or mark.end is None:
             notes.append(f"{cue.place}: {shorten(lines[mark.index])} holds no start and end that can be read; its "
                          f"words count from {cue.start / 1000:g} to {cue.end / 1000:g} s")
         cues.append(cue)
     return cues
+
+
+def _without_number(body: list[str], number: int, first: int, notes: list[str]) -> list[str]:
+    """A cue's lines less the number of the next cue, if that has lost its times: its words stay, with a note."""
+    for n in range(1, len(body) - 1):
+        if body[n].strip() == str(number) and not body[n - 1].strip() and body[n + 1].strip():
+            notes.append(f"line {first + n + 1}: subtitle {number} has no times; its words stand with the one before")
+            return body[:n] + body[n + 1:]
+    return body
 
 
 def shorten(words: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,29 @@ def test_merged_names_stand_once_in_a_row_and_merged_values_hold_for_each_column
 
     assert read(tmp_path, rows, change)[0] == [("", ("Dept", "Name", "Mon", "Tue"), [
         ("Bar", "Ann", "1", "2"), ("Bar", "Bo", "off", "off"), ("Total", "", "1", "2")])]
+
+
+def test_a_title_merged_over_several_rows_stands_once(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["All teas"], [], *[[*row, None] for row in TEAS]]
+    tables, _ = read(tmp_path, rows, lambda sheet: sheet.merge_cells("A1:B2"))
+    assert tables[0][:2] == ("All teas", ("Tea", "Price"))
+
+
+def test_cells_with_their_own_strings_need_no_table_of_strings(tmp_path: Path) -> None:
+    stream, book = io.BytesIO(), openpyxl.Workbook()
+    for row in TEAS:
+        book.active.append(row)
+    book.save(stream)
+    with zipfile.ZipFile(stream) as old, zipfile.ZipFile(tmp_path / "a.xlsx", "w") as new:
+        for part in old.namelist():
+            data = old.read(part)
+            if part == "xl/worksheets/sheet1.xml":
+                for n, word in enumerate(("Tea", "Price", "Green", "Black", "Mate")):
+                    data = data.replace(f't="s"><v>{n}</v>'.encode(), f't="inlineStr"><is><t>{word}</t></is>'.encode())
+            if part != "xl/sharedStrings.xml":
+                new.writestr(part, data)
+    table = next(iter(read_xlsx(tmp_path / "a.xlsx").blocks))
+    assert table.header == ("Tea", "Price")  # type: ignore[union-attr]
 
 
 def test_two_merged_header_rows_and_a_footnote(tmp_path: Path) -> None:

@@ -103,6 +103,10 @@ def test_a_speaker_a_reading_and_a_break_stay_and_unknown_tags_are_words() -> No
      [(1, 2, "First"), (2, 2, "Next")], "line 6: '0o:oo:o3 --> soon:' holds no start and end"),
     ("1\n00:00:05,000 --> 00:00:02,000\nBack to front\n\n2\n-00:00:01,000 --> 00:00:04,000\nNext\n",
      [(0, 4, "Next")], "line 2: a subtitle ends (2 s) before it starts (5 s): left out: 'Back to front'"),
+    ("1\n00:00:01,000 --> 00:00:02,000\nFirst\n\n2\nLost\n\n3\n00:00:05,000 --> 00:00:06,000\nNext\n",
+     [(1, 2, "First Lost"), (5, 6, "Next")], "line 5: subtitle 2 has no times"),
+    ("0:00:01.000,0:00:02.000\nFirst\n\n0:00:0x.000,0:00:04.000\nLost\n\n0:00:05.000,0:00:06.000\nNext\n",
+     [(1, 2, "First"), (2, 5, "Lost"), (5, 6, "Next")], "line 4: '0:00:0x.000,0:00:04.000' holds no start and end"),
     ("Made by Ann\n\n1\n00:00:01,000 --> 00:00:02,000\nFirst\n", [(1, 2, "First")],
      "words before the first subtitle are left out: 'Made by Ann'"),
 ])
