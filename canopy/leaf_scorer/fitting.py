@@ -29,9 +29,11 @@ def fit_trees(features: np.ndarray, gold: np.ndarray, names: Sequence[str], seed
 
     if gold.all() or not gold.any():
         raise ValueError("leaves of both kinds are needed, gold and not")
+    x = features.astype(np.float64)
+    x[:, np.isnan(x).all(axis=0)] = 0.0  # scikit-learn cannot bin a column without a value; none is split on either
     model = HistGradientBoostingClassifier(
         max_iter=120, learning_rate=0.08, max_leaf_nodes=12, min_samples_leaf=40, l2_regularization=10.0,
-        max_features=0.4, max_bins=63, early_stopping=False, random_state=seed).fit(features.astype(np.float64), gold)
+        max_features=0.4, max_bins=63, early_stopping=False, random_state=seed).fit(x, gold)
     return _export(model, names)
 
 
@@ -49,6 +51,20 @@ def cross_fit(features: np.ndarray, gold: np.ndarray, folds: np.ndarray, names: 
         inside = folds == fold
         probabilities[inside] = fit_trees(features[~inside], gold[~inside], names, seed).predict(features[inside])
     return probabilities
+
+
+def calibration(probabilities: np.ndarray, gold: np.ndarray, bins: int = 10) -> list[dict[str, float]]:
+    """How often leaves of a probability are gold: equally filled bins, lowest first.
+
+    Returns
+    -------
+    list of dict
+        ``probability`` and ``gold``: means of a bin; ``share``: its share of all leaves.
+    """
+    order = np.argsort(probabilities, kind="stable")
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    return [{"probability": float(probabilities[part].mean()), "gold": float(gold[part].mean()),
+             "share": len(part) / len(order)} for part in parts]
 
 
 def _export(model: Any, names: Sequence[str]) -> BoostedTrees:
