@@ -65,12 +65,15 @@ class Document:
         Alternative texts of the pictures it refers to, by the reference as written.
     notes : list of str
         What a person should know about how it was read.
+    struck_out : int
+        Struck-out passages that were left out so far.
     """
 
     blocks: Iterable[Block]
     title: str = ""
     captions: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    struck_out: int = 0
 
 
 def clean(text: str) -> str:

@@ -15,6 +15,7 @@ from canopy.importing.decoding import read_text
 from canopy.importing.encoding_labels import declared_encoding
 from canopy.importing.html_tables import holds_data, read_table
 from canopy.importing.html_words import BLOCKS, SKIPPED, STRUCK_OUT, is_hidden, replacement, shown_text
+from canopy.importing.list_numbers import show_number
 from canopy.ingest.sink import Unusable
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def read_html(path: Path) -> Document:
     if soup.title is not None:
         document.title = one_line(soup.title.get_text())
     document.blocks = list(_Walk(document).blocks(soup))
+    if document.struck_out:
+        document.notes.append(f"{document.struck_out} struck-out passages are left out")
     return document
 
 
@@ -103,7 +106,7 @@ class _Walk:
                     _keep_caption(node, self.document)
                 elif (whole := replacement(node)) is not None:
                     self.words.append(whole)
-                elif name in _HEADINGS or _is_disclosure(node) or name == "pre" or (
+                elif _heading_level(node) or _is_disclosure(node) or name == "pre" or (
                         name == "table" and id(node) not in outer and holds_data(node)):
                     yield from self._whole(node, name)
                 else:
@@ -113,17 +116,17 @@ class _Walk:
                         self._mark(node, name)
                     stack.extend((child, False) for child in reversed(node.contents))
         yield from self._flush()
-        struck_out = sum(bool(passage.get_text(strip=True)) for passage in root.find_all(list(STRUCK_OUT)))
-        if struck_out:
-            self.document.notes.append(f"{struck_out} struck-out passages are left out")
+        passages = root.find_all(list(STRUCK_OUT))
+        self.document.struck_out += sum(bool(passage.get_text(strip=True)) for passage in passages)
 
     def _whole(self, node: Tag, name: str) -> Iterator[Block]:
         """An element that makes a block of its own: a heading, a table, preformatted text, or what opens a panel."""
         yield from self._flush()
         for image in node.find_all("img"):
             _keep_caption(image, self.document)
-        if name in _HEADINGS:
-            self.heading, self.resume = Heading(_HEADINGS[name], shown_text(node)), False
+        level = _heading_level(node)
+        if level:
+            self.heading, self.resume = Heading(level, shown_text(node)), False
             self.opens = node.find("button") is not None
             yield self.heading
         elif name == "pre":
@@ -155,8 +158,9 @@ class _Walk:
     def _mark(self, node: Tag, name: str) -> None:
         """Keep what stands before an item of a list: its number, and a dash for each list around its own."""
         if name in ("ol", "ul"):
-            start = str(node.get("start") or "1")
-            self.numbers[id(node)] = int(start) if re.fullmatch(r"-?\d{1,9}", start) else 1
+            own = len(node.find_all("li", recursive=False)) if node.has_attr("reversed") else 1
+            start = str(node.get("start") or own)
+            self.numbers[id(node)] = int(start) if re.fullmatch(r"-?\d{1,9}", start) else own
         above = node.find_parent(["ol", "ul"]) if name == "li" else None
         if above is None:
             return
@@ -169,8 +173,20 @@ class _Walk:
         if above.name == "ol":
             value = str(node.get("value") or "")
             number = int(value) if re.fullmatch(r"-?\d{1,9}", value) else self.numbers.get(id(above), 1)
-            self.numbers[id(above)] = number + 1
-            self.marker += f"{number}. "
+            self.numbers[id(above)] = number + (-1 if above.has_attr("reversed") else 1)
+            style = str(node.get("type") or above.get("type") or "")
+            self.marker += f"{show_number(number, style)}. "
+
+
+def _heading_level(node: Tag) -> int:
+    """The level of a heading, also of an element that is one by its role (level 2 unless it says); 0 if it is none."""
+    name = (node.name or "").lower()
+    if name in _HEADINGS:
+        return _HEADINGS[name]
+    if str(node.get("role") or "").strip().lower() != "heading":
+        return 0
+    level = str(node.get("aria-level") or "")
+    return int(level) if re.fullmatch(r"[1-9]", level) else 2
 
 
 def _is_disclosure(node: Tag) -> bool:

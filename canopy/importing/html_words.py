@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from canopy.importing.blocks import one_line
+from canopy.importing.formulas import linear_formula
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -60,6 +61,7 @@ BLOCKS = frozenset(
         "header",
         "hr",
         "html",
+        "legend",
         "li",
         "main",
         "ol",
@@ -100,7 +102,7 @@ def replacement(node: Tag) -> str | None:
         return ""
     if name == "math":
         source = node.find(["annotation"], string=True)
-        return f" {node.get('alttext') or (source.get_text() if source else ' '.join(node.stripped_strings))} "
+        return f" {node.get('alttext') or (source.get_text() if source else _linear(node))} "
     if name == "sup":
         text = node.get_text().strip()
         return f"^{text}" if POWER.fullmatch(text) and node.find("a") is None else None
@@ -116,6 +118,15 @@ def replacement(node: Tag) -> str | None:
         chosen = [o for o in options if o.has_attr("selected")] or options
         return f" {'; '.join(filter(None, (one_line(o.get_text()) for o in chosen)))} "
     return None
+
+
+def _linear(formula: Tag) -> str:
+    from bs4 import Tag
+
+    def children(node: Tag) -> list[Tag]:
+        return [c for c in node.contents if isinstance(c, Tag) and c.name not in ("annotation", "annotation-xml")]
+
+    return linear_formula(formula, lambda node: str(node.name), children, lambda node: node.get_text())
 
 
 def shown_text(tag: Tag) -> str:

@@ -70,7 +70,7 @@ class _Reader:
         self.word, self.document = word, document
         self.levels = {s.style_id: level for s in word.styles if (level := style_level(s)) is not None}
         self.pictures: list[Picture] = []
-        self.other = self.struck_out = 0
+        self.other = self.hidden = 0
 
     def blocks(self) -> Iterator[Block]:
         """The body's blocks in order, then the notes'; what was left out goes to the document's notes."""
@@ -80,8 +80,8 @@ class _Reader:
             if notes:
                 yield Heading(1, f"{kind.capitalize()}s")
                 yield from notes
-        if self.struck_out:
-            self.document.notes.append(f"{self.struck_out} struck-out passages are left out")
+        if self.document.struck_out:
+            self.document.notes.append(f"{self.document.struck_out} struck-out passages are left out")
         if self.other:
             self.document.notes.append(
                 f"{self.other} pictures inside it are of a kind that is not imported (drawings, charts, EMF, WMF)"
@@ -151,7 +151,7 @@ class _Reader:
                 boxes.append(node)
                 continue
             if node.tag == f"{WORD}r" and is_on(node, "strike", "dstrike"):
-                self.struck_out += 1
+                self.document.struck_out += 1
                 continue
             if node.tag in _WORDS:
                 words.append(run_words(node))

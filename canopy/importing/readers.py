@@ -20,6 +20,7 @@ READERS: dict[str, Callable[[Path], Document]] = {
     ".markdown": read_markdown,
     ".html": read_html,
     ".htm": read_html,
+    ".xhtml": read_html,
     ".pdf": read_pdf,
     ".docx": read_docx,
     ".csv": read_csv,

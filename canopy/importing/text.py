@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 
 from canopy.importing.blocks import Block, Document, Heading, Paragraph, clean
 from canopy.importing.decoding import read_text
+from canopy.importing.footnotes import place_footnotes
+from canopy.importing.front_matter import split_front_matter
 from canopy.importing.html import fragment_blocks
 from canopy.importing.tables import normalise_table
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
-
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?\r?\n)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S)
-_TOML = re.compile(r"\A\ufeff?\+\+\+[ \t]*\r?\n(.*?\r?\n)\+\+\+[ \t]*(?:\r?\n|\Z)", re.S)
-_TOML_TITLE = re.compile(r"^title[ \t]*=[ \t]*(['\"])(.+?)\1[ \t]*$", re.M)
-_TITLE = re.compile(r"^title:[ \t]*(['\"]?)(.+?)\1[ \t]*$", re.M)
 
 
 def read_plain(path: Path) -> Document:
@@ -33,18 +30,16 @@ def read_plain(path: Path) -> Document:
 def read_markdown(path: Path) -> Document:
     """A Markdown file (CommonMark with tables): its text without the markup; code and list items stay as paragraphs.
 
-    Of front matter only the title is used. HTML inside is read as HTML.
+    Of front matter only the title is used. A footnote stands below the paragraph that refers to it. Struck-out words
+    are left out. HTML inside is read as HTML.
     """
     document = Document(())
     text = read_text(path, document.notes).replace("\x00", "")
-    for front_matter, title in ((_FRONT_MATTER, _TITLE), (_TOML, _TOML_TITLE)):
-        front = front_matter.match(text)
-        if front:
-            match = title.search(front[1].replace("\r", ""))
-            document.title = match[2] if match else ""
-            text = text[front.end():]
-            break
+    document.title, text = split_front_matter(text, document.notes)
+    text = place_footnotes(text)
     document.blocks = list(markdown_blocks(text, document))
+    if document.struck_out:
+        document.notes.append(f"{document.struck_out} struck-out passages are left out")
     return document
 
 
@@ -52,7 +47,7 @@ def markdown_blocks(text: str, document: Document) -> Iterator[Block]:
     """The blocks of Markdown source; alternative texts of pictures go into the document's captions."""
     from markdown_it import MarkdownIt
 
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     at, marker, depth = 0, "", 0
     while at < len(tokens):
         token = tokens[at]
@@ -97,8 +92,14 @@ def inline_text(tokens: Sequence[Token], document: Document) -> str:
     if any(token.type == "html_inline" for token in tokens):
         return _with_html(tokens, document)
     words = []
+    struck_out = 0
     for token in tokens:
-        if token.type in ("text", "code_inline"):
+        if token.type in ("s_open", "s_close"):
+            struck_out += 1 if token.type == "s_open" else -1
+            document.struck_out += token.type == "s_open"
+        elif struck_out:
+            continue
+        elif token.type in ("text", "code_inline"):
             words.append(token.content)
         elif token.type == "softbreak":
             words.append(" ")
@@ -106,14 +107,18 @@ def inline_text(tokens: Sequence[Token], document: Document) -> str:
             words.append("\n")
         elif token.type == "image":
             document.captions.setdefault(str(token.attrs.get("src", "")), inline_text(token.children or (), document))
-    return "".join(words)
+    text = "".join(words)
+    # What was left out leaves the blanks on both of its sides.
+    return re.sub(r" {2,}", " ", text) if any(token.type == "s_open" for token in tokens) else text
 
 
 def _with_html(tokens: Sequence[Token], document: Document) -> str:
     """Inline Markdown with tags in it, read as HTML as a whole, since a tag and its end are tokens of their own."""
     source = []
     for token in tokens:
-        if token.type == "html_inline":
+        if token.type in ("s_open", "s_close"):
+            source.append("<s>" if token.type == "s_open" else "</s>")
+        elif token.type == "html_inline":
             source.append(token.content)
         elif token.type == "hardbreak":
             source.append("<br>")

@@ -167,3 +167,47 @@ def test_a_table_named_by_its_rows_has_no_header(tmp_path):
                                "<table><tr><th>Port<th>Depth<tr><th>Ilmen<td>9</table>")
     assert [(b.header, b.rows, b.caption) for b in blocks] == [
         (("", ""), [("Built", "1911"), ("Length", "90 m")], "Pier"), (("Port", "Depth"), [("Ilmen", "9")], "")]
+
+
+def words(tmp_path, body):
+    _, blocks = page(tmp_path, f"<html><body>{body}</body></html>")
+    return [b.text for b in blocks if isinstance(b, Paragraph)]
+
+
+def test_items_of_a_list_have_the_numbers_that_a_browser_shows(tmp_path):
+    assert words(tmp_path, "<ol type=a start=26><li>x<li>y</ol>") == ["z. x", "aa. y"]
+    assert words(tmp_path, "<ol type=I start=4><li>x<li type=1>y<li value=9>z</ol>") == ["IV. x", "5. y", "IX. z"]
+    assert words(tmp_path, "<ol reversed><li>x<li>y</ol><ol reversed start=9><li>z<li>w</ol>") == [
+        "2. x", "1. y", "9. z", "8. w"]
+    assert words(tmp_path, "<ol type=i start=0><li>x</ol>") == ["0. x"]
+
+
+def test_an_element_is_a_heading_by_its_role(tmp_path):
+    _, blocks = page(tmp_path, "<div role=heading aria-level=3><button>When?</button></div><p>At noon.</p>"
+                               "<p role=Heading>Where?</p><p>Here.</p>")
+    assert [(b.level, b.text) for b in blocks if isinstance(b, Heading)] == [(3, "When?"), (2, "Where?")]
+
+
+def test_a_formula_without_words_of_its_own_is_written_on_one_line(tmp_path):
+    power = "<msup><mi>c</mi><mn>2</mn></msup>"
+    assert words(tmp_path, f"<p>E = <math><mi>m</mi>{power}</math></p>") == ["E = m c^2"]
+    assert words(tmp_path, "<math><mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mn>12</mn></mfrac></math>") == [
+        "(a + 1)/12"]
+    assert words(tmp_path, "<math><msqrt><mi>x</mi><mo>+</mo><mi>y</mi></msqrt><mroot><mi>z</mi><mn>3</mn></mroot>"
+                           "<msubsup><mi>t</mi><mn>0</mn><mi>k</mi></msubsup></math>") == ["√(x + y) 3√(z) t_0^k"]
+    assert words(tmp_path, "<math>" + "<mrow>" * 500 + "<mi>x</mi>" + "</mrow>" * 500 + "</math>") == ["x"]
+
+
+def test_the_title_of_a_group_of_fields_stands_apart(tmp_path):
+    assert words(tmp_path, "<form><fieldset><legend>Your stay</legend><label>Name</label></fieldset></form>") == [
+        "Your stay", "Name"]
+
+
+@pytest.mark.parametrize(("head", "encoding", "text"), [
+    ('<?xml version="1.0" encoding="windows-1251"?><html>', "cp1251", "Привет"),
+    ("<html><meta charset=latin1>", "cp1252", "5 € – “x”"), ("<html><meta charset=us-ascii>", "cp1252", "5 €"),
+    ("<html><meta charset=x-sjis>", "cp932", "①日本"), ("<html><meta charset=gb2312>", "gb18030", "镕基"),
+    ("<html><meta charset=utf-16>", "utf-8", "naïve"), ("<html><meta charset=iso-8859-9>", "cp1254", "€ ğ")])
+def test_labels_mean_what_browsers_take_them_for(tmp_path, head, encoding, text):
+    document, blocks = page(tmp_path, f"{head}<body><p>{text}</p></body></html>".encode(encoding))
+    assert [b.text for b in blocks] == [text] and not document.notes

@@ -139,3 +139,46 @@ def test_html_inside_a_line_of_markdown(tmp_path):
     (tmp_path / "a.md").write_text("It holds 10<sup>6</sup> cells & a < b.\n\n| n |\n|-|\n| m<sup>2</sup> |\n")
     first, table = read_markdown(tmp_path / "a.md").blocks
     assert first.text == "It holds 10^6 cells & a < b." and table.rows == [("m^2",)]
+
+
+@pytest.mark.parametrize(("front", "title"), [
+    ("+++\ntitle = 'Leave rules'\n[params]\nweight = 3\n+++\n", "Leave rules"),
+    ("---\ntitle: >\n  Leave\n  rules\ntags: [a]\n---\n", "Leave rules"),
+    ("---\r\nTitle: Leave rules\r\n...\r\n", "Leave rules"),
+    ('{\n "title": "Leave rules",\n "draft": false\n}\n', "Leave rules"),
+    ("<?xml version='1.0'?>\n<frontmatter>\n<title>Leave &amp; rules</title><date>2020</date>\n</frontmatter>\n",
+     "Leave & rules"),
+    ("---\ndraft: true\n---\n", ""), ("---\n---\n", ""), ("<?xml version='1.0'?>\n", "")])
+def test_front_matter_gives_the_title_and_no_paragraph(tmp_path, front, title):
+    document, blocks = markdown(tmp_path, front + "\nStaff get 25 days.\n")
+    assert document.title == title and [b.text for b in blocks] == ["Staff get 25 days."] and not document.notes
+
+
+@pytest.mark.parametrize("front", ["+++\ntitle = \"Leave rules\n+++\n", "---\ntitle: 'Leave rules\n---\n"])
+def test_broken_front_matter_is_noted(tmp_path, front):
+    document, blocks = markdown(tmp_path, front + "Staff get 25 days.\n")
+    assert document.title == "Leave rules" and [b.text for b in blocks] == ["Staff get 25 days."]
+    assert "front matter" in document.notes[0] and "line 1" in document.notes[0]
+
+
+def test_a_text_between_two_rules_is_no_front_matter(tmp_path):
+    _, blocks = markdown(tmp_path, "---\n\nWe open at nine.\n\n---\n\nWe close at five.\n")
+    assert [b.text for b in blocks] == ["We open at nine.", "We close at five."]
+    _, blocks = markdown(tmp_path, '{"a": 1} is JSON.\n')
+    assert [b.text for b in blocks] == ['{"a": 1} is JSON.']
+
+
+def test_a_footnote_stands_below_what_refers_to_it(tmp_path):
+    _, blocks = markdown(tmp_path, (
+        "Staff get 25 days.[^a] Ask first.\n\nOther words.[^b]\n\n```\nx[^a]\n\n[^a]: code\n```\n\n"
+        "[^b]: Of the\n    second.\n[^a]: Half for half time.\n\n[^z]: Nobody asks.\n"))
+    assert [b.text for b in blocks] == [
+        "Staff get 25 days.[^a] Ask first.", "[^a]: Half for half time.", "Other words.[^b]", "[^b]: Of the second.",
+        "x[^a]\n\n[^a]: code", "[^z]: Nobody asks."]
+
+
+def test_struck_out_words_of_markdown_are_left_out_with_a_note(tmp_path):
+    document, blocks = markdown(
+        tmp_path, "The fee is ~~20~~ **15** euros. ~~Old~~ `~~code~~` x<s>y</s>z ~~a <b>b</b>~~\n")
+    assert [b.text for b in blocks] == ["The fee is 15 euros. ~~code~~ xz"]
+    assert document.notes == ["4 struck-out passages are left out"]

@@ -26,7 +26,7 @@ from tests.orchestration.project import ROOT
 pytestmark = pytest.mark.slow
 DAGSTER = DagsterOrchestrator()
 DATA = ["benchmark@tiny", "gold_spans@tiny", "split@tiny", "training_instances@tiny", "corpus"]
-MODEL = ["node_encoder", "node_embeddings", "item_index"]
+MODEL = ["node_encoder", "node_embeddings", "item_index", "leaf_scorer"]
 RESULTS = ["evaluation@tiny", "answers@tiny", "report", "registered_model"]
 
 
