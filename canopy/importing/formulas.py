@@ -10,7 +10,7 @@ _DEPTH = 60
 
 
 def linear_formula(root: Any, name_of: Callable[[Any], str], children_of: Callable[[Any], Sequence[Any]],
-                   words_of: Callable[[Any], str]) -> str:
+                   words_of: Callable[[Any], str], sign_of: Callable[[Any], str] = lambda _: "") -> str:
     """A formula on one line.
 
     Parameters
@@ -19,6 +19,8 @@ def linear_formula(root: Any, name_of: Callable[[Any], str], children_of: Callab
         The element of the formula.
     name_of, children_of, words_of : callable
         An element's local name, the elements in it, and all of its words: the two kinds of trees differ in these.
+    sign_of : callable, optional
+        The sign of a large operator that stands in an attribute (Word's sums and integrals).
     """
     count = 0
 
@@ -51,11 +53,8 @@ def linear_formula(root: Any, name_of: Callable[[Any], str], children_of: Callab
         if name in ("mtable", "m"):
             return f"[{'; '.join(parts)}]"
         if name == "nary":
-            return " ".join(filter(None, ("∑" if "chr" not in _names(node) else "", *parts)))
+            return _joined([sign_of(node), *parts])
         return _joined(parts)
-
-    def _names(node: Any) -> set[str]:
-        return {name_of(c) for pr in children_of(node) if name_of(pr).endswith("Pr") for c in children_of(pr)}
 
     return " ".join(write(root, 0).split())
 

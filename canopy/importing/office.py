@@ -5,6 +5,9 @@ Also what python-docx's paragraphs leave out (content controls, text boxes, note
 
 from __future__ import annotations
 
+import email
+import email.policy
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -16,7 +19,8 @@ from canopy.importing.decoding import decode_bytes
 from canopy.importing.html import fragment_blocks
 from canopy.importing.media import IMAGES
 from canopy.importing.tables import Cell, expand_spans, normalise_table
-from canopy.importing.word_xml import WORD, is_on, property_value, run_words, style_level, symbol
+from canopy.importing.word_lists import ListNumbers
+from canopy.importing.word_xml import WORD, form_field, formula, is_on, property_value, run_words, style_level, symbol
 from canopy.ingest.sink import Unusable
 
 if TYPE_CHECKING:
@@ -26,7 +30,9 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _BLIP = "{http://schemas.openxmlformats.org/drawingml/2006/main}blip"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _OLD_PICTURE = "{urn:schemas-microsoft-com:vml}imagedata"
-_WORDS = (f"{WORD}t", "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
+_WORDS = f"{WORD}t"
+_FORMULA = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
+_DEPTH = 3  # of documents that are included in one another
 _DRAWING_PROPERTIES = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
 # Deleted text of tracked changes, field codes, and the second copy of a drawing for old programs.
 _UNSEEN = frozenset({f"{WORD}del", f"{WORD}moveFrom", f"{WORD}instrText", f"{WORD}delText", _FALLBACK})
@@ -38,7 +44,7 @@ def read_docx(path: Path) -> Document:
     and endnotes last.
 
     Pictures inside are taken out if they are of a kind that is imported; others are counted in a note. Page headers,
-    footers and comments are left out.
+    footers, comments, and hidden and struck-out words are left out with a note.
 
     Raises
     ------
@@ -63,11 +69,19 @@ def read_docx(path: Path) -> Document:
     return document
 
 
+def _web_archive(data: bytes) -> str:
+    """The page in a web archive (MHTML)."""
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    page = message.get_body(("html", "plain"))
+    return str(page.get_content()) if page is not None else ""
+
+
 class _Reader:
     """Walks a document's body; knows the levels of its styles and collects the pictures on the way."""
 
-    def __init__(self, word: WordDocument, document: Document) -> None:
-        self.word, self.document = word, document
+    def __init__(self, word: WordDocument, document: Document, depth: int = 0) -> None:
+        self.word, self.document, self.depth = word, document, depth
+        self.numbers = ListNumbers(word)
         self.levels = {s.style_id: level for s in word.styles if (level := style_level(s)) is not None}
         self.pictures: list[Picture] = []
         self.other = self.hidden = 0
@@ -80,8 +94,11 @@ class _Reader:
             if notes:
                 yield Heading(1, f"{kind.capitalize()}s")
                 yield from notes
-        if self.document.struck_out:
+        if self.document.struck_out and not self.depth:
             self.document.notes.append(f"{self.document.struck_out} struck-out passages are left out")
+        if self.hidden:
+            self.document.notes.append(f"{self.hidden} hidden passages are left out")
+        self.document.notes += self._left_out_parts()
         if self.other:
             self.document.notes.append(
                 f"{self.other} pictures inside it are of a kind that is not imported (drawings, charts, EMF, WMF)"
@@ -106,20 +123,45 @@ class _Reader:
         """A document included as a file of its own: web pages and plain text are read, other kinds are noted."""
         part = self.word.part.related_parts.get(element.get(f"{_RELATIONS}id"))
         suffix = PurePosixPath(str(part.partname)).suffix.lower() if part is not None else ""
-        if part is None or suffix not in (".html", ".htm", ".xhtml", ".txt"):
+        if part is not None and suffix == ".docx" and self.depth < _DEPTH:
+            yield from self._included_word(part.blob)
+            return
+        if part is None or suffix not in (".html", ".htm", ".xhtml", ".txt", ".mht", ".mhtml"):
             self.document.notes.append(f"a document included in it is not read ({suffix or 'its file is missing'}): "
                                        "open and save the whole in Word")
             return
-        text = decode_bytes(part.blob, self.document.notes)
+        text = _web_archive(part.blob) if suffix in (".mht", ".mhtml") else decode_bytes(part.blob,
+                                                                                         self.document.notes)
         if suffix == ".txt":
             yield from (Paragraph(p) for p in re.split(r"\n[ \t]*\n", clean(text)))
         else:
             yield from fragment_blocks(text, self.document)
 
+    def _included_word(self, data: bytes) -> Iterator[Block]:
+        import docx
+
+        try:
+            word = docx.Document(io.BytesIO(data))
+        except Exception as e:  # whatever a damaged archive raises
+            self.document.notes.append(f"a document included in it cannot be read: {one_line(str(e))[:80]}")
+            return
+        yield from _Reader(word, self.document, self.depth + 1).blocks()
+
+    def _left_out_parts(self) -> Iterator[str]:
+        """Notes on words in page headers, footers and comments."""
+        for kind in ("header", "footer", "comment"):
+            parts = [r.target_part for r in self.word.part.rels.values()
+                     if not r.is_external and r.reltype.endswith((f"/{kind}", f"/{kind}s"))]
+            words = sum(bool(re.search(rb"<w:t[ >][^<]*>?[^<]*\S", p.blob)) for p in parts)
+            if words:
+                yield f"its {'comments' if kind == 'comment' else f'page {kind}s'} are left out"
+
     def _paragraph(self, element: Any) -> Iterator[Block]:
         text, boxes = self._words(element)
         level = self._level(element)
+        marker = self.numbers.marker(element, bool(level))
         if text.strip():
+            text = marker + text.lstrip() if marker else text
             yield Heading(level, text) if level and "\n" not in text.strip() else Paragraph(text)
         yield from self._take_pictures()
         for box in boxes:
@@ -150,18 +192,29 @@ class _Reader:
             if node.tag == f"{WORD}txbxContent":
                 boxes.append(node)
                 continue
-            if node.tag == f"{WORD}r" and is_on(node, "strike", "dstrike"):
-                self.document.struck_out += 1
+            if node.tag == f"{WORD}r" and is_on(node, "strike", "dstrike", "vanish"):
+                if any((t.text or "").strip() for t in node.iter(_WORDS)):
+                    hidden = is_on(node, "vanish")
+                    self.hidden += hidden
+                    self.document.struck_out += not hidden
                 continue
-            if node.tag in _WORDS:
+            if node.tag == _FORMULA:
+                words.append(formula(node))
+                continue
+            if node.tag == f"{WORD}rt":
+                words.append(f"({''.join(t.text or '' for t in node.iter(_WORDS))})")
+                continue
+            if node.tag == _WORDS:
                 words.append(run_words(node))
             elif node.tag == f"{WORD}sym":
                 words.append(symbol(node))
+            elif value := form_field(node):
+                words.append(value)
             elif node.tag in _AS_TEXT and node.getparent().tag == f"{WORD}r":
                 words.append(_AS_TEXT[node.tag])
             elif node.tag in (f"{WORD}drawing", f"{WORD}pict"):
                 self._picture(node)
-            stack.extend(reversed(node))
+            stack.extend(node if node.tag == f"{WORD}ruby" else reversed(node))  # its base stands after its reading
         return "".join(words), boxes
 
     def _picture(self, drawing: Any) -> None:

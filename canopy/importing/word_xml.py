@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from canopy.importing.formulas import linear_formula
 from canopy.importing.html_words import POWER
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -85,3 +86,31 @@ def style_level(style: Any) -> int | None:
         if style is None:
             break
     return None
+
+
+def formula(node: Any) -> str:
+    """A formula of Word's (OMML) on one line."""
+    def name_of(element: Any) -> str:
+        return str(element.tag).rpartition("}")[2]
+
+    def words_of(element: Any) -> str:
+        return "".join(t.text or "" for t in element.iter() if name_of(t) == "t")
+
+    def sign_of(element: Any) -> str:
+        signs = [e for e in element.iter() if name_of(e) == "chr"]
+        return next((v for k, v in signs[0].attrib.items() if k.endswith("val")), "") if signs else "∫"
+
+    return linear_formula(node, name_of, list, words_of, sign_of)
+
+
+def form_field(node: Any) -> str:
+    """The value of an old form field that holds no words: a box, or a menu's choice; empty for other elements."""
+    if node.tag == f"{WORD}checkBox":
+        state = node.find(f"{WORD}checked")
+        state = node.find(f"{WORD}default") if state is None else state
+        return "[x] " if state is not None and state.get(f"{WORD}val") not in ("0", "false", "off") else "[ ] "
+    if node.tag == f"{WORD}ddList":
+        entries = [e.get(f"{WORD}val") or "" for e in node.findall(f"{WORD}listEntry")]
+        chosen = int(property_value(node, "result") or property_value(node, "default") or 0)
+        return entries[chosen] if chosen < len(entries) else ""
+    return ""
