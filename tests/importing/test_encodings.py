@@ -61,7 +61,7 @@ def test_utf_8_stays_utf_8_whatever_it_declares(tmp_path):
     text, notes = html_text(tmp_path, "<meta charset=iso-8859-1><p>Größe €".encode())
     assert text == "Größe €" and notes == ["declares cp1252, but all of it is UTF-8: read as UTF-8"]
     # Two letters of GBK that are two of UTF-8 as well.
-    data = "<meta charset=gb2312><p>".encode() + b"\xd0\xa1\xd0\xa2"
+    data = b"<meta charset=gb2312><p>" + b"\xd0\xa1\xd0\xa2"
     assert html_text(tmp_path, data) == (b"\xd0\xa1\xd0\xa2".decode("gbk"), [])
 
 

@@ -137,8 +137,10 @@ def test_included_documents_are_read_and_others_noted(tmp_path: Path) -> None:
     inner, data = docx.Document(), io.BytesIO()
     inner.add_paragraph("From the inner one.", style="List Number")
     inner.save(data)
-    archive = (b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n--x\r\n"
-               b"Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n<p>caf=C3=A9</p>\r\n--x--\r\n")
+    archive = (b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n"
+               b"--x\r\n"
+               b"Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"
+               b"<p>caf=C3=A9</p>\r\n--x--\r\n")
     d = docx.Document()
     for name, part in (("c.docx", b"no zip"), ("b.mht", archive), ("a.docx", data.getvalue()), ("d.rtf", b"{\\rtf1}")):
         include(d, name, part)
