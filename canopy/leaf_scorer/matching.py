@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from canopy.leaf_scorer.stems import FUNCTION_WORDS, Rarity, content_stems
+from canopy.leaf_scorer.stems import Rarity, content_stems
 from canopy.leaf_scorer.words import ItemWords
 from canopy.scoring.metric import answer_words
+from canopy.scoring.stems import FUNCTION_WORDS
 
 USUAL_WORDS = 25  # words of a usual sentence or row, which BM25 of leaves takes as the mean length
 LEAST_NAME = 4  # letters; shorter titles occur in texts by chance

@@ -1,4 +1,4 @@
-"""Words without their endings, as questions and leaves are matched, and how rare each is in a corpus."""
+"""Stems of texts and questions, and how rare each is in a corpus."""
 
 from __future__ import annotations
 
@@ -6,25 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from canopy.items import Item
 from canopy.scoring.metric import answer_words
-
-FUNCTION_WORDS = frozenset((
-    "of", "in", "on", "at", "to", "for", "from", "by", "with", "and", "or", "is", "are", "was", "were", "be",
-    "been", "being", "did", "does", "do", "has", "have", "had", "what", "which", "who", "whom", "whose", "when",
-    "where", "why", "how", "many", "much", "that", "this", "these", "those", "it", "its", "as", "than", "then",
-    "there", "their", "his", "her", "he", "she", "they", "them", "name", "first"))
-
-
-@lru_cache(maxsize=200_000)
-def stem(word: str) -> str:
-    """A word without an English plural or verbal ending; what is left has at least three letters."""
-    for end in ("ies", "es", "s", "ing", "ed"):
-        if word.endswith(end) and len(word) - len(end) >= 3:
-            return word[:-len(end)] + ("y" if end == "ies" else "")
-    return word
+from canopy.scoring.stems import FUNCTION_WORDS, stem
 
 
 def stems(text: str) -> list[str]:

@@ -13,8 +13,8 @@ import numpy as np
 from canopy.encoder.words import item_words
 from canopy.hierarchy.leaves import Leaves
 from canopy.items import Item, Modality
-from canopy.leaf_scorer.stems import stem
 from canopy.scoring.metric import answer_words
+from canopy.scoring.stems import stem
 
 _CAPITAL = re.compile(r"\b[A-Z][\w'-]+")
 _DIGIT, _YEAR = re.compile(r"\d"), re.compile(r"\b(1[5-9]|20)\d\d\b")

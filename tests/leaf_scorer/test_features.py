@@ -9,7 +9,8 @@ from canopy.hierarchy.tree import build_tree
 from canopy.items import Item
 from canopy.leaf_scorer.features import NAMES, leaf_features
 from canopy.leaf_scorer.forest import join_retrieved
-from canopy.leaf_scorer.stems import Rarity, content_stems, stem
+from canopy.leaf_scorer.stems import Rarity, content_stems
+from canopy.scoring.stems import stem
 from tests.leaf_scorer.retrieved import FILM, HARBOUR, ITEMS, ORR, retrieve
 
 QUESTION = "Where did the master of the harbour of Leith live?"
