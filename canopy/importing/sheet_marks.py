@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from canopy.ingest.tables import MAX_CELLS
 
 _NAMED_PLACES = 10
+_DRAWING = re.compile(r"xl/drawings/drawing\d*\.xml")
 _MAX_COPIES = 100_000
 Place = tuple[int, int]
 
@@ -61,6 +65,24 @@ def read_marks(sheet: Any) -> SheetMarks:
             if getattr(cell, "comment", None) is not None:
                 marks.remarks.append((cell.row, cell.column))
     return marks
+
+
+def text_boxes(path: Path) -> list[str]:
+    """The words of a workbook's text boxes, which lie over its cells; only the first of many and of long ones."""
+    from lxml import etree
+
+    boxes: list[str] = []
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    with zipfile.ZipFile(path) as archive:
+        for name in sorted(n for n in archive.namelist() if _DRAWING.fullmatch(n)):
+            try:
+                root = etree.fromstring(archive.read(name), parser)
+            except etree.XMLSyntaxError:
+                continue  # openpyxl reads no such drawing either
+            for body in root.iter("{*}txBody"):
+                words = " ".join("".join(t.text or "" for t in p.iter("{*}t")) for p in body.iter("{*}p"))
+                boxes += [" ".join(words.split())[:200]] if words.strip() else []
+    return boxes[:_NAMED_PLACES] + ([f"{len(boxes) - _NAMED_PLACES} more"] if len(boxes) > _NAMED_PLACES else [])
 
 
 def _without_struck(cell: Any, struck_fonts: Collection[int]) -> str | None:

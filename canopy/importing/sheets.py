@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 
@@ -39,7 +40,9 @@ def table_blocks(rows: Iterable[Sequence[str]], title: str = "") -> Iterator[Blo
             if joint := join_headers(head[0], below):
                 header = joint
                 source.next()
-        yield TableBlock(header, source.until_next_table(len(header)), ". ".join(filter(None, titles)))
+        body = source.until_next_table(len(header))
+        yield TableBlock(header, body, ". ".join(filter(None, titles)))
+        deque(body, maxlen=0)  # rows that the caller left unread do not begin the next table
 
 
 def split_columns(rows: Iterable[Sequence[str]]) -> Iterator[Iterable[Sequence[str]]]:

@@ -16,7 +16,15 @@ from typing import Any
 from canopy.importing.archives import check_office_file
 from canopy.importing.blocks import Document, one_line
 from canopy.importing.number_formats import show_number, show_text, show_time
-from canopy.importing.sheet_marks import Place, SheetMarks, SheetPlaces, describe_marks, fill_merged, read_marks
+from canopy.importing.sheet_marks import (
+    Place,
+    SheetMarks,
+    SheetPlaces,
+    describe_marks,
+    fill_merged,
+    read_marks,
+    text_boxes,
+)
 from canopy.importing.sheets import split_columns, table_blocks
 from canopy.ingest.sink import Unusable
 
@@ -72,6 +80,7 @@ def workbook_rows(path: Path, notes: list[str]) -> Iterator[tuple[str, Iterator[
         notes.append(f"{why}: merged cells count for their first place only, formulas by their stored results, and "
                      "hidden rows, hidden columns and struck-out text are not told from others")
     notes += [f"chart sheet {title!r} is left out" for title in charts]
+    notes += [f"a text box is left out: {words!r}" for words in text_boxes(path)]
     try:
         for sheet in book.worksheets:
             if sheet.sheet_state != "visible":

@@ -78,6 +78,16 @@ def test_comments_charts_and_invisible_values_are_noted(tmp_path: Path) -> None:
          "sheet 'Sheet': left out: value whose format shows nothing in cell B4", "sheet 'Sheet': left out: 1 chart"])
 
 
+def test_words_of_text_boxes_are_noted(tmp_path: Path) -> None:
+    read(tmp_path, TEAS)
+    box = ('<x:wsDr xmlns:x="a" xmlns:a="b"><x:sp><x:txBody><a:p><a:r><a:t>Ask at</a:t></a:r></a:p>'
+           "<a:p><a:r><a:t>the bar</a:t></a:r></a:p></x:txBody></x:sp></x:wsDr>")
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "a") as archive:
+        archive.writestr("xl/drawings/drawing1.xml", box)
+    document = read_xlsx(tmp_path / "a.xlsx")
+    assert len(list(document.blocks)) == 1 and document.notes == ["a text box is left out: 'Ask at the bar'"]
+
+
 def test_merged_names_stand_once_in_a_row_and_merged_values_hold_for_each_column(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["Dept", "Name", "Mon", "Tue"], ["Bar", "Ann", 1, 2], [None, "Bo", "off", None],
                              ["Total", None, 1, 2]]
