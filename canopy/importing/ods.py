@@ -153,13 +153,13 @@ class _Sheet:
         return cells
 
     def _merge(self, cell: Any, y: int, x: int) -> None:
-        """Note where a cell that spans others shows: a name in the first column stands once in a row."""
+        """Note where a cell that spans others shows."""
         columns = min(int(cell.get(f"{_TABLE}number-columns-spanned", "1")), 1024)
         rows = min(int(cell.get(f"{_TABLE}number-rows-spanned", "1")), 100_000 // columns)
         if columns * rows > 1:
             for below in range(y, y + rows):
                 self._marks.copies.setdefault(below, {}).update(
-                    {right: (y, x) for right in range(x, x + (columns if x > 1 else 1))})
+                    {right: (y, x) for right in range(x, x + columns)})
 
     def _read_cell(self, cell: Any, y: int, x: int) -> str:
         """A cell's words without comments and struck-out text; its value if it holds none."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from canopy.importing.tables import is_number
 from canopy.ingest.tables import MAX_CELLS
 
 _NAMED_PLACES = 10
@@ -101,8 +102,7 @@ def _without_struck(cell: Any, struck_fonts: Collection[int]) -> str | None:
 def _merged(sheet: Any) -> dict[int, dict[int, Place]]:
     """Where merged cells show which cell's value.
 
-    Those across the whole sheet (titles) are left alone. A name over several of the first columns (``Total``) stands
-    once in a row; a value over several others holds for each of them.
+    Those across the whole sheet (titles) are left alone.
     """
     copies: dict[int, dict[int, Place]] = {}
     left = _MAX_COPIES
@@ -111,15 +111,16 @@ def _merged(sheet: Any) -> dict[int, dict[int, Place]]:
         if columns * rows > left or 1 < sheet.max_column <= columns:
             continue
         left -= columns * rows
-        last = area.max_col if area.min_col > sheet.min_column else area.min_col
         for y in range(area.min_row, area.max_row + 1):
             copies.setdefault(y, {}).update(
-                {x: (area.min_row, area.min_col) for x in range(area.min_col, last + 1)})
+                {x: (area.min_row, area.min_col) for x in range(area.min_col, area.max_col + 1)})
     return copies
 
 
 def fill_merged(cells: list[str], copies: Mapping[int, Place], y: int, origins: dict[Place, str]) -> list[str]:
-    """A row with the words of merged cells where they show; those of a row that is one such cell stand once.
+    """A row with the words of merged cells where they show.
+
+    The name of a row of values (``Total``) stands once, and so do the words of a row that is one such cell.
 
     Parameters
     ----------
@@ -131,6 +132,11 @@ def fill_merged(cells: list[str], copies: Mapping[int, Place], y: int, origins: 
         if origin == (y, x):
             origins[origin] = cells[x - 1]
         cells[x - 1] = cells[x - 1] or origins.get(origin, "")
+    first = next((x for x, cell in enumerate(cells, 1) if cell), 0)
+    name = [x for x in copies if copies[x] == copies.get(first)]
+    if len(name) > 1 and any(is_number(cell) for x, cell in enumerate(cells, 1) if x not in name):
+        for x in name:
+            cells[x - 1] = cells[x - 1] if x == first else ""  # the name of a row of values
     once = {copies[x] for x in copies if cells[x - 1]}
     if len(once) == 1 and all(x in copies for x, cell in enumerate(cells, 1) if cell):
         (top, left), words = next(iter(once)), next(filter(None, cells))  # a title or a note across several places

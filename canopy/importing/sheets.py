@@ -37,7 +37,7 @@ def table_blocks(rows: Iterable[Sequence[str]], title: str = "") -> Iterator[Blo
         header: tuple[str, ...] = ()
         if below and looks_like_header(_trim(head[0]), below):
             header = tuple(_trim(source.next()))
-            if joint := join_headers(head[0], below):
+            if len(head) > 1 and (joint := join_headers(head[0], below)):
                 header = joint
                 source.next()
         body = source.until_next_table(len(header))

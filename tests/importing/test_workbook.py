@@ -100,6 +100,12 @@ def test_merged_names_stand_once_in_a_row_and_merged_values_hold_for_each_column
         ("Bar", "Ann", "1", "2"), ("Bar", "Bo", "off", "off"), ("Total", "", "1", "2")])]
 
 
+def test_a_merged_name_of_columns_holds_for_each(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["Product", None, "Price"], ["Tea", "Green", 3]]
+    assert read(tmp_path, rows, lambda sheet: sheet.merge_cells("A1:B1"))[0] == [
+        ("", ("Product", "Product", "Price"), [("Tea", "Green", "3")])]
+
+
 def test_a_title_merged_over_several_rows_stands_once(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["All teas"], [], *[[*row, None] for row in TEAS]]
     tables, _ = read(tmp_path, rows, lambda sheet: sheet.merge_cells("A1:B2"))
