@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
-from canopy.benchmarks.reading.records import Record, distinct_files
+from canopy.benchmarks.reading.records import Record, distinct_files, strings_of
 from canopy.benchmarks.reading.release import require_files
 from canopy.benchmarks.reading.wiki_paragraphs import Reader
 from canopy.gold.expected import Expected
@@ -67,6 +67,8 @@ def read(raw: Path, sink: Sink) -> None:
 
 
 def answers_of(record: Record) -> tuple[str, ...]:
-    """The answer, () if it is withheld."""
+    """The answer, () if it is withheld; of a mirror's record all of its golden answers."""
     answer = record.get("answer")
-    return (text_of(answer, "answer"),) if answer not in (None, "") else ()
+    if answer in (None, ""):
+        return ()
+    return tuple(dict.fromkeys((text_of(answer, "answer"), *strings_of(record.get("answer_aliases"), "answers"))))

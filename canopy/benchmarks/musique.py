@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
+from canopy.benchmarks.reading.mirrors import field_of
 from canopy.benchmarks.reading.records import (
     BLIND,
     HELD_OUT,
@@ -121,7 +122,7 @@ def paragraph_items(record: Record, name: str, benchmark: str) -> dict[int, Item
     """
     items: dict[int, Item] = {}
     seen: set[int] = set()
-    for position, paragraph in enumerate(list_of(record.get("paragraphs"), "paragraphs")):
+    for position, paragraph in enumerate(list_of(field_of(record, "paragraphs"), "paragraphs")):
         idx = whole(object_of(paragraph, "a paragraph").get("idx", position), "a paragraph's idx")
         if idx in seen:
             raise Unusable(f"two paragraphs have idx {idx}")

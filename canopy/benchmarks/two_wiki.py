@@ -80,5 +80,5 @@ def answers_of(record: Record, names: dict[str, tuple[str, ...]]) -> tuple[str, 
     answer = record.get("answer")
     if answer in (None, ""):
         return ()
-    other = names.get(given_id(record, "answer_id"), ())
+    other = names.get(given_id(record, "answer_id"), ()) + strings_of(record.get("answer_aliases"), "answers")
     return tuple(dict.fromkeys((text_of(answer, "answer"), *other)))

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from canopy.benchmarks.declaration import Benchmark, ReleaseFile
+from canopy.benchmarks.reading.release import other_files
 from canopy.formatting import tenths
 from orchestration.cli.shared import say
 from orchestration.data.check import NOT_PUBLISHED
@@ -69,7 +70,7 @@ def _show_lacking(check: Check, group: tuple[str, ...], folder: Path, console: C
     source = f"it comes from {release.home}"
     if any(f.url for f in files):
         source = f"{command('data', 'fetch', check.name, str(folder))} says where it comes from"
-    say(console, f"missing: {names}; {source}", "red")
+    say(console, f"missing: {names}{other_files(folder)}; {source}", "red")
 
 
 def _show_records(check: Check, console: Console) -> None:

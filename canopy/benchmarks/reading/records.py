@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.reading.mirrors import publishers_shape
 from canopy.errors import DataError
 from canopy.ingest.fields import text_of
 from canopy.ingest.files import iterate_jsonl, load_json_list
@@ -41,7 +42,8 @@ def distinct_files(paths: Iterable[Path], sink: Sink) -> list[Path]:
 
 def iterate_records(path: Path, sink: Sink, holds: str = "question") -> Iterator[tuple[str, Any]]:
     """Records of a file with their place: a JSON list (``record N``, from 0), JSON Lines (``line N``, from 1), whatever
-    its name ends in, or Parquet.
+    its name ends in, or Parquet. Records of mirrors come in their publisher's shape
+    (`canopy.benchmarks.reading.mirrors`).
 
     ``holds``: a field of every record, which tells a line of a .json file from any other object.
 
@@ -50,12 +52,14 @@ def iterate_records(path: Path, sink: Sink, holds: str = "question") -> Iterator
     DataError
         If the whole file is broken or holds neither.
     """
+    records: Iterable[tuple[str, Any]]
     if path.suffix == ".parquet":
-        yield from ((f"row {n}", r) for n, r in enumerate(_parquet(path)))
+        records = ((f"row {n}", r) for n, r in enumerate(_parquet(path)))
     elif path.suffix == ".json" and not _is_lines(path, holds):
-        yield from ((f"record {n}", r) for n, r in enumerate(load_json_list(path)))
+        records = ((f"record {n}", r) for n, r in enumerate(load_json_list(path)))
     else:
-        yield from iterate_jsonl(path, sink)
+        records = iterate_jsonl(path, sink)
+    yield from ((place, publishers_shape(record)) for place, record in records)
 
 
 def _is_lines(path: Path, holds: str) -> bool:

@@ -69,6 +69,23 @@ def require_files(raw: Path, benchmark: Benchmark) -> Mapping[str, list[Path]]:
     for group in benchmark.needs:
         if not any(files[r] for r in group):
             names = ", ".join(by_role[r].patterns[0] for r in group)
-            raise DataError(f"{raw}: none of {names} is there; {benchmark.title} comes from {benchmark.home} (`canopy "
-                            "data check` shows what is expected)")
+            raise DataError(f"{raw}: none of {names} is there{other_files(raw)}; {benchmark.title} comes from "
+                            f"{benchmark.home} (`canopy data check` shows what is expected)")
     return files
+
+
+def other_files(raw: Path) -> str:
+    """What a folder holds in a release's place, for a message: FlashRAG's records by their name, else the files."""
+    files = [p for p, is_folder in _entries(raw) if not is_folder and p.endswith((".json", ".jsonl", ".parquet"))]
+    for name in files[:20]:
+        if '"golden_answers"' in _beginning(raw / name):
+            return f"; {name} holds FlashRAG's records, questions and answers without what this benchmark's release has"
+    return f"; there {'is' if len(files) == 1 else 'are'} {', '.join(files[:5])}" if files else ""
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with open(path, "rb") as f:
+            return f.read(1 << 16).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from canopy.benchmarks.reading.mirrors import field_of
 from canopy.benchmarks.reading.records import (
     BLIND,
     HELD_OUT,
@@ -101,7 +102,9 @@ def context_pairs(record: Record) -> list[tuple[str, list[str]]]:
 
     Unusable if it is neither.
     """
-    context = record["context"]
+    context = field_of(record, "context")
+    if isinstance(context, str):
+        raise Unusable("context is a string that holds no JSON list")
     if isinstance(context, dict):
         texts = context["sentences"] if "sentences" in context else context["content"]
         pairs = pairs_of(context["title"], texts, "context")
