@@ -134,6 +134,12 @@ def by_registered_model(model: Any, question: str) -> list[Kept]:
             for record, answer in zip(RECORDS, model.predict(rows), strict=True) for r in json.loads(answer)]
 
 
+def by_registered_model_row(model: Any, record: dict[str, Any]) -> list[str]:
+    import pandas as pd
+
+    return list(model.predict(pd.DataFrame({"question": [QUESTION], "item": [json.dumps(record)]})))
+
+
 def assert_equal(kept: list[Kept], expected: list[Kept]) -> None:
     assert [k[:3] for k in kept] == [k[:3] for k in expected]
     assert [k.score for k in kept] == pytest.approx([k.score for k in expected], abs=HALF_PRECISION)
@@ -165,6 +171,9 @@ def test_the_registered_model_gives_equal_evidence(workspace: Path, tuned: Compr
         expected = by_library(tuned, question)
         assert_equal(by_registered_model(model, question), expected)
         assert_equal(by_library(opened, question), expected)
+    ragged = {"id": "r", "modality": "table", "header": ["dam", "year"], "rows": [["Aswan", "1970"], ["Hoover"]]}
+    with pytest.warns(UserWarning, match=r"row 0: items\[0\] \(r\): rows\[1\] has fewer cells"):
+        by_registered_model_row(model, ragged)
 
 
 @pytest.mark.parametrize("folder", ["node_encoder", "node_encoder/adapter"])
