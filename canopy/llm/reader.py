@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from canopy.items import Question
+from canopy.llm.answer_text import clean_answer, clean_list
 from canopy.llm.counting import Counter
 from canopy.llm.prompting import load_prompt
 from canopy.llm.roles import Chat, RegionView, Reply, Trace
@@ -20,7 +21,6 @@ from canopy.scoring.options import listed_options, may_list, parse_option
 
 Form = Literal["short", "option", "list"]
 LONGEST: dict[Form, int] = {"short": 128, "option": 64, "list": 256}
-_LEAD = re.compile(r"^(?:\W*)(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is\b\s*:?|\s*[:=])\s*", re.I)
 
 
 def form_of(question: Question) -> Form:
@@ -70,7 +70,7 @@ class LanguageReader:
         except Refused as e:
             give_up(e, "reader", trace)
             return Reply("")
-        text = clean_answer(raw)
+        text = clean_list(raw) if form == "list" else clean_answer(raw)
         if not text:
             trace.fall_back("empty answer")
         elif options:
@@ -79,23 +79,6 @@ class LanguageReader:
                 trace.fall_back("no option in the answer")
             text = letter or text
         return Reply(text, raw)
-
-
-def clean_answer(raw: str) -> str:
-    """The answer in a reply: without thoughts, without ``Answer:`` before it, without quotes or marks around it.
-
-    Its first line if there are several.
-    """
-    lines = [line.strip() for line in without_thoughts(raw).splitlines() if line.strip()]
-    for n, line in enumerate(lines):
-        answer = _LEAD.sub("", line, count=1).strip().strip("*`").strip()
-        if not answer and n + 1 < len(lines):
-            continue  # "Answer:" on a line of its own
-        for mark in "\"'":
-            if len(answer) > 1 and answer[0] == answer[-1] == mark and mark not in answer[1:-1]:
-                answer = answer[1:-1].strip()
-        return answer
-    return ""
 
 
 def _with_options(question: Question, options: dict[str, str]) -> str:

@@ -9,29 +9,22 @@ import re
 
 from canopy.items import Question
 from canopy.scoring.metric import Support, details_of
+from canopy.scoring.number_words import number_of
 from canopy.scoring.numbers import is_float, list_scores, may_be_one, split_parts, tidy
 
 PRIMARY = ("em", "f1")
 RULES = ("List EM and F1: answers normalised as DROP does with number words as numbers, aligned by the Hungarian "
          "method. A reader's reply is a list where it has "
          "semicolons or line breaks, whether or not the gold answer is one.")
-_WORDS = {w: float(n) for n, w in enumerate(
-    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"])}
-_WORDS |= {w: 10.0 * n for n, w in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
-                                              "ninety"], 2)}
-_WORDS |= {"hundred": 100.0, "thousand": 1000.0, "million": 1e6, "billion": 1e9}
-_WORDS |= {"point": 0.0}  # word2number reads a lone "point" as the decimal point of nothing
 
 
 def normalise_number(text: str) -> str:
     """A number, in digits or as a word, as Python writes its float; other text as it is."""
     if is_float(text):
         return str(float(text))
-    # A token may hold a no-break space: word2number reads past the words that are none. Several number words in one
-    # token stay as they are.
-    words = [w for w in text.split() if w in _WORDS]
-    return str(_WORDS[words[0]]) if len(words) == 1 else text
+    # A token may hold several words: it is cut at spaces and hyphens alone, not at no-break or thin spaces.
+    value = number_of(text)
+    return text if value is None else str(value)
 
 
 def normalise(text: str) -> str:

@@ -11,9 +11,10 @@ from canopy.items import Question
 from canopy.scoring.metric import Support, details_of, normalise_answer
 
 PRIMARY = ("accuracy",)
-RULES = ("Accuracy of the option's letter, in capitals. A letter is taken where it is all there is, stands after "
+RULES = ("Accuracy of the option's letter. A letter is taken where it is all there is, stands after "
          "'answer' or 'option', in brackets, before a full stop, or "
-         "alone in the sentence; else the one option whose text the reply holds. A reply without an option, or with "
+         "alone in the sentence; else the one option whose text the reply holds; a small letter where it is all there "
+         "is, or is marked as an option, and there is no other reading. A reply without an option, or with "
          "several, and a missing reply count as wrong; "
          "parse_failed counts them. (LVBench's script leaves missing answers out, and LongVideoBench's guesses where "
          "it finds no letter; neither is done here.)")
@@ -31,6 +32,12 @@ _STATED = (
 _LOOSE = (
     r"(?<![\w.'’&-])([A-E])(?=[\"'*]|\s*$|\s*[.,:;)!])",
     r"(?<![\w.'’&-])([B-E]|A(?!\s+[a-z])|A(?=\s+(?:is|was|because|since|as|seems|fits|matches|and|or)\b))(?![\w'’&-])",
+)
+_SMALL = (
+    r"^\W*([a-e])\W*$",
+    r"(?i:\banswer|\boption|\bchoice)\s*(?i:is|:|=)?\s*(?i:option\s*)?[\(\[\*\"']*([a-e])(?=\W*$|[\)\]\*\"'.,;:])",
+    r"[\(\[]\s*([a-e])\s*[\)\]]",
+    r"^\W*([a-e])[\.\):](?=\s|$)",
 )
 _DENIED = re.compile(
     r"(?i:\b(?:not|cannot|nor|never)|n['’]t)\s+(?i:be\s+)?(?i:option\s+)?[\(\[\"'*]*[A-E]\b[\)\]\"'*]*"
@@ -70,7 +77,7 @@ def parse_option(reply: str, options: dict[str, str]) -> str:
                                                          normalise_answer(_LEAD.sub("", reply)))]
     if len(same) == 1:
         return same[0]
-    reply = _DENIED.sub(" ", reply)
+    whole, reply = reply, _DENIED.sub(" ", reply)
     for pattern in _STATED:
         letters = [m for m in re.findall(pattern, reply, re.M) if m in known]
         if len(set(letters)) > 1 and "answer" not in pattern:
@@ -88,7 +95,21 @@ def parse_option(reply: str, options: dict[str, str]) -> str:
         letters = [m for m in re.findall(pattern, bare, re.M) if m in known]
         if letters:
             return letters[0] if len(set(letters)) == 1 else ""
-    return named[0] if len(named) == 1 else ""
+    return named[0] if len(named) == 1 else _small_letter(whole, known) if not named else ""
+
+
+def _small_letter(reply: str, known: set[str]) -> str:
+    """The option of a lower-case letter, where a reply has no other reading: it is all there is, or is marked as one.
+
+    "a" before another word is an article.
+    """
+    if _DENIED.search(reply.upper()):
+        return ""
+    for pattern in _SMALL:
+        letters = {m.upper() for m in re.findall(pattern, reply, re.M)} & known
+        if letters:
+            return letters.pop() if len(letters) == 1 else ""
+    return ""
 
 
 def score(question: Question, prediction: str, support: Support | None = None) -> dict[str, float]:

@@ -95,7 +95,12 @@ def split_scale(reply: str) -> tuple[list[str], str]:
     if not parts or not matches[-1] or len(scales) > 1 or any(not f and not is_number(p) for p,
                                                               f in zip(parts, matches, strict=True)):
         return parts, ""
-    return [f.group(1).strip() if f else p for p, f in zip(parts, matches, strict=True)], scales.pop()
+    return [_closed(f.group(1).strip()) if f else p for p, f in zip(parts, matches, strict=True)], scales.pop()
+
+
+def _closed(number: str) -> str:
+    """A number whose closing bracket stood behind its scale, ``$(9.8 million)``, with the bracket again."""
+    return number + ")" * (number.count("(") - number.count(")"))
 
 
 def answer_scores(predicted: Sequence[str], unit: str, answers: Sequence[str], scale: str,

@@ -16,11 +16,12 @@ import pytest
 from PIL import Image
 
 from canopy.items import Question
+from canopy.llm.answer_text import clean_answer
 from canopy.llm.classifier import LanguageClassifier
 from canopy.llm.client import ChatClient
 from canopy.llm.counting import EstimatedTokens
 from canopy.llm.critic import LanguageCritic
-from canopy.llm.reader import LanguageReader, clean_answer, form_of
+from canopy.llm.reader import LanguageReader, form_of
 from canopy.llm.roles import Memory, RegionView, Reply, Roles, Trace, Verdict
 from canopy.llm.router import LanguageRouter
 from canopy.llm.showing import PIXELS

@@ -112,7 +112,7 @@ OPTIONS = {"A": "a red car", "B": "a car", "C": "A dog", "D": "Nobody"}
 
 
 @pytest.mark.parametrize(("reply", "letter"), [
-    ("B", "B"), ("(C)", "C"), ("b", ""), ("C.", "C"), ("The answer is D", "D"), ("Answer: (A) a red car", "A"),
+    ("B", "B"), ("(C)", "C"), ("b", "B"), ("C.", "C"), ("The answer is D", "D"), ("Answer: (A) a red car", "A"),
     ("A dog", "C"), ("It shows a red car.", "A"),
     ("**B**", "B"), ("I think it is C, because of the dog", "C"), ("Not (A) but (B)", "B"),
     ("A or B? The answer is C.", "C"), ("", ""),
