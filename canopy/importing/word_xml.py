@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-<<<<<<< HEAD
 from canopy.importing.formulas import linear_formula
 from canopy.importing.html_words import POWER
-=======
-from canopy.importing.html_math import POWER
->>>>>>> 76b7623 (HTML: hidden panels, form controls, formulas, raised type, list numbers, terms and tables as a reader sees them; what is left out is noted with its first words)
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # Places of common signs in the symbol fonts.
