@@ -20,7 +20,7 @@ def number_of(text: str) -> float | None:
     """
     lowered = text.replace("-", " ").lower()
     if lowered.isdigit():
-        return float(int(lowered))
+        return float(int(lowered)) if lowered.isdecimal() else None
     words = [w for w in lowered.split() if w in VALUES or w == "point"]
     if not words or any(words.count(w) > 1 for w in _ONCE):
         return None
