@@ -1,136 +1,96 @@
-"""The words that a browser shows of HTML elements.
-
-What is hidden, and what stands for formulas, powers and form fields.
-"""
+"""The words that a browser shows of HTML elements, and what stands for powers and form fields."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from canopy.importing.blocks import one_line
-from canopy.importing.formulas import linear_formula
+from canopy.importing.html_math import lowered_text, raised_text
 
 if TYPE_CHECKING:
     from bs4 import Tag
 
-# Not shown, or not the page's content: scripts, menus, media.
-SKIPPED = frozenset(
-    {
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "nav",
-        "head",
-        "svg",
-        "iframe",
-        "object",
-        "canvas",
-        "audio",
-        "video",
-        "datalist",
-    }
-)
-BLOCKS = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "html",
-        "legend",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    }
-)
-STRUCK_OUT = frozenset({"del", "s", "strike"})
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
-# A power or a charge; ordinals ("1st"), marks (TM) and links to notes are none.
-POWER = re.compile(r"[+\-\u2212\u2013]?[\dnkxij]+[+\-\u2212\u2013]?")
-_SILENT_INPUTS = frozenset({"hidden", "password", "image", "file", "checkbox", "radio", "color", "range"})
+# Not shown, or not words of the page: scripts, media, suggestions.
+SKIPPED = frozenset({
+    "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "canvas", "audio", "video",
+    "datalist", "rp"})
+BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir", "div",
+    "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
+    "hgroup", "hr", "html", "legend", "li", "main", "menu", "ol", "optgroup", "p", "pre", "search", "section",
+    "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"})
+# Elements that a browser sets apart from the words beside them although they stand in a line.
+_APART = frozenset({"button", "label", "option", "output", "textarea"})
+_SILENT_INPUTS = frozenset({"hidden", "password", "file", "color"})
+# A mark of ours after a mark of the page's, or after a blank.
+_MARKS = re.compile(r"(?:(?<=[.,;:!?])| )[;,] ")
+# Enough of the words before an element to tell a power from a note.
+_BEFORE = 12
 
 
-def is_hidden(node: Tag) -> bool:
-    """Whether an element says itself that it is not shown."""
-    return node.has_attr("hidden") or bool(_HIDDEN.search(str(node.get("style") or "")))
-
-
-def replacement(node: Tag) -> str | None:
+def replacement(node: Tag, words: Sequence[str] = ()) -> str | None:
     """The words that stand for an element as a whole; None if its contents are to be read instead.
 
-    A formula: its alternative text or TeX source. A power: ``^6``. Struck-out words: nothing. A form field: its value;
-    a box: ``[x]`` or ``[ ]``; a menu: what is selected in it, otherwise all of its options.
+    A power: ``^6``. A form field: its value; a box: ``[x]`` or ``[ ]``; a menu: what is selected in it, otherwise all
+    of its options.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words before it.
     """
     name = (node.name or "").lower()
-    if name in STRUCK_OUT:
-        return ""
-    if name == "math":
-        source = node.find(["annotation"], string=True)
-        return f" {node.get('alttext') or (source.get_text() if source else _linear(node))} "
-    if name == "sup":
-        text = node.get_text().strip()
-        return f"^{text}" if POWER.fullmatch(text) and node.find("a") is None else None
-    if name in ("rt", "rp"):
-        return f"({''.join(node.strings)})" if name == "rt" else ""
+    if name in ("sup", "sub") and node.find(["table", "p", "div", "ul", "ol", "sup", "sub"]) is None:
+        before, text = "".join(words[-3:])[-_BEFORE:], node.get_text()
+        after = str(node.next_sibling or "") if isinstance(node.next_sibling, str) else ""
+        if name == "sub":
+            return lowered_text(text, before, after)
+        is_link = node.find("a") is not None or node.find_parent("a") is not None
+        return raised_text(text, before, is_link, after)
+    if name == "rt":
+        return f"({''.join(node.strings)})"
     if name == "input":
-        kind = str(node.get("type") or "text").lower()
-        if kind in ("checkbox", "radio"):
-            return " [x] " if node.has_attr("checked") else " [ ] "
-        return "" if kind in _SILENT_INPUTS else f" {node.get('value') or ''} "
+        return _input_text(node)
     if name == "select":
-        options = node.find_all("option")
-        chosen = [o for o in options if o.has_attr("selected")] or options
-        return f" {'; '.join(filter(None, (one_line(o.get_text()) for o in chosen)))} "
+        options = [o for o in node.find_all("option") if one_line(o.get_text()) or o.get("label")]
+        selected = [o for o in options if o.has_attr("selected")] or options
+        return f" {'; '.join(one_line(o.get_text()) or one_line(str(o.get('label'))) for o in selected)} "
+    if name == "svg":
+        return "".join(f" {one_line(text.get_text(' '))} " for text in node.find_all("text"))
+    if name in ("progress", "meter") and not node.get_text(strip=True) and node.has_attr("value"):
+        return f" {node['value']}{' of ' + str(node['max']) if node.has_attr('max') else ''} "
+    if node.get("role") in ("checkbox", "radio", "switch") and node.has_attr("aria-checked"):
+        mark = "[x]" if node["aria-checked"] == "true" else "[ ]"
+        return f" {mark} {one_line(node.get_text(' '))} "
     return None
 
 
-def _linear(formula: Tag) -> str:
-    from bs4 import Tag
+def _input_text(node: Tag) -> str:
+    kind = str(node.get("type") or "text").lower()
+    if kind in ("checkbox", "radio"):
+        return " [x] " if node.has_attr("checked") else " [ ] "
+    if kind == "image":
+        return f" {node.get('alt') or ''} "
+    return "" if kind in _SILENT_INPUTS else f" {node.get('value') or ''} "
 
-    def children(node: Tag) -> list[Tag]:
-        return [c for c in node.contents if isinstance(c, Tag) and c.name not in ("annotation", "annotation-xml")]
 
-    return linear_formula(formula, lambda node: str(node.name), children, lambda node: node.get_text())
+def is_skipped(node: Tag, name: str) -> bool:
+    """Whether an element holds no words of the page. A template that a browser shows at once holds some."""
+    return name in SKIPPED and not (name == "template" and node.has_attr("shadowrootmode"))
+
+
+def is_apart(name: str) -> bool:
+    """Whether a blank stands around an element in a line."""
+    return name in _APART
 
 
 def shown_text(tag: Tag) -> str:
-    """A tag's words on one line: inline parts joined as written, blocks and line breaks by a blank."""
+    """A tag's words on one line: inline parts joined as written, blocks and line breaks by a blank.
+
+    Items of a list in it stand apart by semicolons. Of pictures alone, their alternative texts.
+    """
     from bs4 import CData, NavigableString, Tag
 
     words: list[str] = []
@@ -140,13 +100,26 @@ def shown_text(tag: Tag) -> str:
         if isinstance(node, NavigableString):
             if type(node) in (NavigableString, CData):
                 words.append(str(node))
-        elif isinstance(node, Tag) and node.name not in SKIPPED and not is_hidden(node):
-            whole = replacement(node)
+        elif isinstance(node, Tag) and not is_skipped(node, node.name or ""):
+            whole = replacement(node, words)
             if whole is not None:
                 words.append(whole)
                 continue
-            gap = [" "] if node.name in BLOCKS or node.name == "br" else []
-            stack += [*gap, *reversed(node.contents), *gap]
+            gap = " " if node.name in BLOCKS or node.name == "br" or is_apart(node.name) else ""
+            stack += [_end(node) or gap if node is not tag else "", *reversed(node.contents), gap]
         elif isinstance(node, str):
             words.append(node)
-    return one_line("".join(words))
+    text = _MARKS.sub(_mark, one_line("".join(words)))
+    return text or one_line(" ".join(str(image.get("alt") or "") for image in tag.find_all("img")))
+
+
+def _mark(match: re.Match[str]) -> str:
+    """Our mark without the blank before it; a blank alone after a mark of the page's."""
+    return f"{match[0].strip()} " if match[0].startswith(" ") else " "
+
+
+def _end(node: Tag) -> str:
+    """What stands between an item, row or cell inside a cell and the next one."""
+    if node.name in ("li", "tr"):
+        return "; " if node.find_next_sibling(node.name) is not None else ""
+    return ", " if node.name in ("td", "th") and node.find_next_sibling(["td", "th"]) is not None else ""

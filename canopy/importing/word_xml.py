@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from canopy.importing.formulas import linear_formula
-from canopy.importing.html_words import POWER
+from canopy.importing.html_math import POWER
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # Places of common signs in the symbol fonts.
