@@ -230,12 +230,11 @@ def _level(node: Tag, name: str) -> int:
 def _is_disclosure(node: Tag) -> bool:
     """Whether an element opens a panel of words: a <summary> with words beside it, or a button that says so or stands
     right above one."""
-    if node.find(list(_HEADINGS)) is not None and node.name != "summary":
-        return False
     if node.name == "summary" and node.parent is not None:
         return len(node.parent.get_text(strip=True)) > len(node.get_text(strip=True))
-    if node.name != "button":
-        return node.get("role") == "button" and node.has_attr("aria-expanded")
+    is_button = node.name == "button" or (node.get("role") == "button" and node.has_attr("aria-expanded"))
+    if not is_button or node.find(list(_HEADINGS)) is not None:  # the search is last: it reads all that is inside
+        return False
     if node.has_attr("aria-expanded"):
         return True
     panel = node.find_next_sibling()

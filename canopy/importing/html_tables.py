@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bs4 import Tag
 
 _CELLS = ["td", "th"]
+_HOLDERS = ["tr", "thead", "tbody", "tfoot", "form"]
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _HEAD_CLASS = re.compile(r"head|title", re.I)
 # So long a cell is a column of a page, not a value.
@@ -79,10 +80,18 @@ def read_table(table: Tag) -> TableBlock | None:
 
 
 def _rows(table: Tag) -> list[Tag]:
-    """A table's own rows as a browser shows them: its foot last, wherever it is written."""
-    rows = [r for r in table.find_all("tr") if r.find_parent("table") is table]
-    feet = [r for r in rows if r.parent is not None and r.parent.name == "tfoot"]
-    return [r for r in rows if not any(r is f for f in feet)] + feet if feet else rows
+    """A table's own rows as a browser shows them: its foot last, wherever it is written.
+
+    Only elements that may hold rows are entered, since tables may nest without end.
+    """
+    rows: list[Tag] = []
+    feet: list[Tag] = []
+    for part in table.find_all(_HOLDERS, recursive=False):
+        if part.name == "tr":
+            rows.append(part)
+        else:
+            (feet if part.name == "tfoot" else rows).extend(part.find_all("tr", recursive=False))
+    return rows + feet
 
 
 def _caption(table: Tag) -> str:
