@@ -182,3 +182,21 @@ def test_struck_out_words_of_markdown_are_left_out_with_a_note(tmp_path):
         tmp_path, "The fee is ~~20~~ **15** euros. ~~Old~~ `~~code~~` x<s>y</s>z ~~a <b>b</b>~~\n")
     assert [b.text for b in blocks] == ["The fee is 15 euros. ~~code~~ xz"]
     assert document.notes == ["4 struck-out passages are left out"]
+
+
+def paragraphs(tmp_path, text):
+    (tmp_path / "a.md").write_text(text)
+    return [getattr(b, "text", None) or b.rows for b in read_markdown(tmp_path / "a.md").blocks]
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("1. a\n1. b\n", ["1. a", "2. b"]),
+    ("2. a\n4. b\n    - c\n9) d\n", ["2. a", "4. b", "- c", "9. d"]),
+    ("Term\n: What it means\n\nWhy?\n: So.\n", ["Term: What it means", "Why? So."]),
+    ("> [!NOTE]\n> Ask first.\n", ["Note: Ask first."]),
+    ("<details><summary>Who?</summary>\n\nThe **clerk**.\n\n</details>\n\nAfter.\n", ["Who?", "The clerk.", "After."]),
+    ("It is $a_1 * b_1 * c$ and $5 or $6.\n", ["It is $a_1 * b_1 * c$ and $5 or $6."]),
+    ("- [x] done\n- [ ] open\n", ["[x] done", "[ ] open"]),
+])
+def test_markdown_is_read_as_the_page_that_it_makes(tmp_path, text, words):
+    assert paragraphs(tmp_path, text) == words
