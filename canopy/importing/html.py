@@ -130,6 +130,8 @@ class _Walk:
                         if name in ("dt", "dd") and node.parent is not None and node.parent.name == "dt":
                             self._name_term()  # the parser leaves a term without an end open
                         yield from self._flush()
+                        if name == "dl":
+                            yield from self._end_term()  # terms inside a definition are not one with its own
                         stack.append((node, True))
                         if name == "li":
                             self.marker = self.numbers.marker(node)

@@ -214,6 +214,7 @@ def test_raised_and_lowered_type_and_formulas(tmp_path, source, words):
     ("<dl><dt>Bay</dt><dd>A place.</dd><dd>A colour.</dd><dt>Why?<dt>When<dd><p>So.</dl>",
      ["Bay: A place.", "A colour.", "Why?, When: So."]),
     ("<dl><dt>Alone</dt></dl><p>After</p>", ["Alone", "After"]),
+    ("<dl><dt>Outer</dt><dd><dl><dt>Inner</dt><dd>x</dd></dl></dd></dl>", ["Outer", "Inner: x"]),
 ])
 def test_numbers_of_lists_and_terms(tmp_path, source, words):
     assert shown(tmp_path, source) == words
