@@ -68,6 +68,8 @@ def run(config: Config, paths: Paths, tracker: Tracker, validator: Validator,
         result.metrics |= {"items": float(len(sink.items)), "questions": float(len(sink.questions)),
                            "annotations": float(len(sink.annotations)),
                            "pseudo_gold_questions": float(located["located"]),
+                           **{f"pseudo_gold_{k}": float(located[k])
+                              for k in ("absent", "uncovered", "common", "short")},
                            **{f"items_{m}": float(n) for m, n in sorted(modalities.items())}}
         result.tables["items"] = [{"id": i.id, "modality": i.modality, "title": i.title}
                                   for i in list(sink.items.values())[:10]]
