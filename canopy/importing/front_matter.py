@@ -15,6 +15,8 @@ _FENCES = (
     ("TOML", re.compile(r"\A\+\+\+[ \t]*\n(.*?\n)\+\+\+[ \t]*(?:\n|\Z)", re.S)),
     ("JSON", re.compile(r"\A;;;[ \t]*\n(.*?\n);;;[ \t]*(?:\n|\Z)", re.S)),
 )
+# Lines of keys and values under a rule that no second one ends.
+_UNCLOSED = re.compile(r"\A(?:---|\+\+\+)[ \t]*\n((?:[\w\"'-]+[ \t]*[:=](?:[ \t][^\n]*)?(?:\n|\Z))+)(?:[ \t]*\n|\Z)")
 _XML = re.compile(r"\A(?:<\?xml.*?\?>\s*)?(?:<!--.*?-->\s*)?<(front-?matter|front|metadata|meta|header|head|info)"
                   r"\b([^>]*)>(.*?)</\1\s*>[ \t]*(?:\n|\Z)", re.S | re.I)
 _DECLARATION = re.compile(r"\A(?:<\?.*?\?>\s*)+", re.S)
@@ -35,6 +37,10 @@ def split_front_matter(text: str, notes: list[str]) -> tuple[str, str]:
         if match:
             title, is_front = _read(kind, match[1], notes)
             return (title, text[match.end():]) if is_front else ("", text)
+    if open_front := _UNCLOSED.match(text):
+        line = _LINE.search(open_front[1])
+        notes.append("its front matter has no line that ends it: it is taken to end at the first empty line")
+        return one_line(line[2]) if line else "", text[open_front.end():]
     if text.startswith("{"):
         return _split_json(text)
     xml = _XML.match(text)

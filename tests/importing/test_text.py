@@ -200,3 +200,11 @@ def paragraphs(tmp_path, text):
 ])
 def test_markdown_is_read_as_the_page_that_it_makes(tmp_path, text, words):
     assert paragraphs(tmp_path, text) == words
+
+
+def test_front_matter_that_does_not_end_is_noted(tmp_path):
+    document, blocks = markdown(tmp_path, "---\ntitle: Leave\ndate: 2020\n\nStaff get 25 days.\n")
+    assert document.title == "Leave" and [b.text for b in blocks] == ["Staff get 25 days."]
+    assert "front matter" in document.notes[0]
+    _, blocks = markdown(tmp_path, "---\nNote well: this is text.\nMore of it.\n\nStaff get 25 days.\n")
+    assert len(blocks) == 2
