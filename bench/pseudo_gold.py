@@ -121,6 +121,17 @@ def describe(row: Row) -> str:
             f"uncovered {row['uncovered']}, common {row['common']}")
 
 
+def write_table(rows: Sequence[Row]) -> str:
+    """The table of docs/results.md, in Markdown."""
+    lines = ["| questions of the test side | rule | located | of these with gold | alternatives that are gold | "
+             "located without gold in the corpus |", "|---|---|--:|--:|--:|--:|"]
+    for r in rows:
+        lines.append(f"| {r['benchmark']} | {r['rule']} | {r['located']} of {r['questions']} | "
+                     f"{r['with a gold item']} | {r['gold alternatives']} of {r['alternatives']} | "
+                     f"{r['located there']} of {r['without gold in the corpus']} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -128,7 +139,7 @@ def main() -> None:
     parser.add_argument("--side", default="test", choices=("train", "test", "all"))
     parser.add_argument("--floors", type=float, nargs="+", default=[RULE.floor])
     parser.add_argument("--overlaps", type=float, nargs="+", default=[RULE.overlap])
-    parser.add_argument("--out", type=Path, help="a JSON file for the counts")
+    parser.add_argument("--out", type=Path, help="a JSON file for the counts; the table for docs/results.md is printed")
     arguments = parser.parse_args()
     rules = [("before", BEFORE), *((f"floor {f:g} overlap {o:g}", Rule(f, o)) for f in arguments.floors
                                    for o in arguments.overlaps)]
@@ -139,6 +150,7 @@ def main() -> None:
             rows.append(row)
     if arguments.out:
         write_json(arguments.out, rows)
+        print(write_table(rows))
 
 
 if __name__ == "__main__":

@@ -58,3 +58,9 @@ def test_the_bench_tells_right_from_wrong() -> None:
     assert (after["located"], after["with a gold item"], after["located there"], after["uncovered"]) == (1, 1, 0, 1)
     assert "precision over both 50%" in bench.describe(before) and "precision over both 100%" in bench.describe(after)
     assert bench.measure(source, "test", [("after", RULE)]) == []
+
+
+def test_the_page_of_results_quotes_the_file_that_the_bench_wrote() -> None:
+    rows = json.loads((ROOT / "docs" / "figures" / "pseudo-gold.json").read_text("utf-8"))
+    assert rows[1]["rule"] == f"floor {RULE.floor:g} overlap {RULE.overlap:g}"
+    assert load_bench().write_table(rows) in (ROOT / "docs" / "results.md").read_text("utf-8")
