@@ -139,10 +139,17 @@ class Store(Frozen):
     branchings: tuple[Annotated[int, Field(ge=2)], ...] = ()
 
 
+# By f0's vectors, by words (BM25), or by both.
+Retrieval = Literal["dense", "bm25", "hybrid"]
+
+
 class Index(Frozen):
-    """``device``: where FAISS searches; the saved file is in CPU form either way."""
+    """``device``: where FAISS searches; the saved file is in CPU form either way. ``retrieval``: how the service and
+    ``canopy compress`` search a corpus; the paper's systems always search by vectors (dense).
+    """
 
     device: Literal["cpu", "cuda"] = "cpu"
+    retrieval: Retrieval = "hybrid"
 
 
 class Evaluation(Frozen):

@@ -18,7 +18,7 @@ from canopy.corpus.reader import Corpus
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.loading import load_encoder
 from canopy.errors import CanopyError, EncoderMismatch
-from canopy.index.item_index import ItemIndex
+from canopy.index.search import ItemSearch
 from canopy.items import Evidence, Item
 from serving.jobs import CompressJob, Job, Outcome, RetrieveJob
 from serving.node_cache import NodeCache
@@ -47,7 +47,7 @@ class ServedCompressor:
         Bound on the node vectors that are kept of items that were sent in.
     """
 
-    def __init__(self, manifest: Manifest, compressor: Compressor, store: NodeStore, index: ItemIndex, corpus: Corpus,
+    def __init__(self, manifest: Manifest, compressor: Compressor, store: NodeStore, index: ItemSearch, corpus: Corpus,
                  cache_bytes: int = CACHE_BYTES) -> None:
         self.compressor, self._store, self._index, self.corpus = compressor, store, index, corpus
         self._cache = NodeCache(cache_bytes)
@@ -73,7 +73,7 @@ class ServedCompressor:
                                   f"{digest[:12]}...; run `canopy run` to build the index again")
         compressor = Compressor(Model(encoder, manifest.hierarchy_config(), manifest.name))
         return cls(manifest, compressor, NodeStore.open(folder / STORE, digest=encoder.digest),
-                   ItemIndex.open(folder / INDEX, dimension=encoder.dimension, digest=digest),
+                   ItemSearch.open(folder / INDEX, dimension=encoder.dimension, digest=digest),
                    Corpus.open_packed(folder / CORPUS), cache_bytes)
 
     def run(self, jobs: Sequence[Job]) -> list[Outcome]:
@@ -118,10 +118,8 @@ class ServedCompressor:
         asking = [n for n, j in enumerate(jobs) if isinstance(j, RetrieveJob) or not (j.item_ids or j.items)]
         if not asking:
             return {}
-        depth = min(max(jobs[n].k for n in asking), len(self.corpus.ids))
-        scores, ids = self._index.search(queries[asking], depth)
-        return {n: [(i, float(s)) for i, s in zip(ids[row][:jobs[n].k], scores[row], strict=False)]
-                for row, n in enumerate(asking)}
+        return {n: self._index.search(jobs[n].question, queries[n], min(jobs[n].k, len(self.corpus.ids)))
+                for n in asking}
 
     def _targets(self, number: int, job: CompressJob, hits: Sequence[tuple[str, float | None]], query: np.ndarray,
                  outcome: Outcome) -> list[_Target]:

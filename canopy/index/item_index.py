@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,8 @@ class ItemIndex:
         with replace_directory(path) as out:
             self.write(out)
 
-    def write(self, out: Path) -> None:
-        """Write the files into an existing folder."""
+    def write(self, out: Path, extra: Mapping[str, Any] | None = None) -> None:
+        """Write the files into an existing folder; ``extra`` goes into the manifest."""
         import faiss
 
         faiss.write_index(self._cpu, str(out / "index.faiss"))
@@ -66,7 +66,8 @@ class ItemIndex:
         sums = {f"{name}_sha256": file_sha256(out / file)
                 for name, file in (("index", "index.faiss"), ("ids", "ids.parquet"))}
         write_json(out / "manifest.json", {
-            **sums, "format": FORMAT, "digest": self.digest, "dimension": self.dimension, "items": len(self.ids),
+            **(extra or {}), **sums, "format": FORMAT, "digest": self.digest, "dimension": self.dimension,
+            "items": len(self.ids),
             "metric": "inner product",
             "quantisation": "fp16"})
 

@@ -55,7 +55,7 @@ def _whole(words: Sequence[str]) -> float | None:
 
 
 def _hundreds(words: Sequence[str]) -> float | None:
-    """A number below a thousand, by word2number's rule of how many words there are; None where that rule fails."""
+    """A number below a thousand, by word2number's rule of how many words there are; None if that rule fails."""
     n = [VALUES[w] for w in words]
     if not n:
         return None

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 # from a checkout, and by its name alone a stranger's package could be installed instead.
 MODEL_PACKAGES = ("mlflow", "numpy", "peft", "pydantic", "pysubs2", "safetensors", "sentencex", "tokenizers", "torch",
                   "transformers")
-SERVICE_PACKAGES = ("bentoml", "cachetools", "faiss-cpu", "numpy", "peft", "prometheus-client", "pyarrow",
-                    "pydantic", "pysubs2", "pyyaml", "safetensors", "sentencex", "tokenizers", "torch", "transformers")
+SERVICE_PACKAGES = ("bentoml", "bm25s", "cachetools", "faiss-cpu", "numpy", "peft", "prometheus-client",
+                    "pyarrow", "pydantic", "pysubs2", "pyyaml", "safetensors", "sentencex", "tokenizers", "torch",
+                    "transformers")
 
 
 def pinned_packages(names: Iterable[str] = SERVICE_PACKAGES) -> list[str]:
