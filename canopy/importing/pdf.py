@@ -5,6 +5,7 @@ Running text in reading order, ruled tables as tables, pages without words as pi
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ from canopy.importing.pdf_layout import (
     shown_signs,
 )
 from canopy.importing.pdf_streams import check_streams
-from canopy.importing.pdf_words import WORD_GAP, page_words, without_doubles
+from canopy.importing.pdf_turned import slanted_words
+from canopy.importing.pdf_words import WORD_GAP, page_words, remarks, turned_words, without_doubles
 from canopy.importing.tables import normalise_table
 from canopy.ingest.sink import Unusable
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 MAX_PAGES = 5_000
 MAX_OBJECTS = 200_000
 _SCAN_DPI, _SCAN_SIDE = 150, 2_000
+_TURNED = 100_000.0  # points down the page, for lines that are turned
 # Titles that programs leave behind.
 _NO_TITLE = re.compile(
     r"\.(docx?|pdf|indd|tex|xlsx?|pptx?|rtf|odt)$|^(untitled|microsoft word|document\d*|slide \d+)\b", re.I
@@ -72,7 +75,22 @@ def read_pdf(path: Path) -> Document:
         title = one_line(_metadata_title(pdf.metadata))
         document.title = "" if _NO_TITLE.search(title) else title[:300]
         document.blocks = list(_blocks(pdf.pages, path, document))
+        document.notes += _other_parts(pdf.doc.catalog)
     return document
+
+
+def _other_parts(catalog: Any) -> list[str]:
+    """Notes on what a file holds beside its pages: forms in XFA, other files."""
+    from pdfminer.pdftypes import resolve1
+
+    entries = catalog if isinstance(catalog, dict) else {}
+    form, names = resolve1(entries.get("AcroForm")), resolve1(entries.get("Names"))
+    notes = []
+    if isinstance(form, dict) and resolve1(form.get("XFA")):
+        notes.append("it holds a form in XFA, which is not read: only what its pages show is; print it to a PDF file")
+    if isinstance(names, dict) and resolve1(names.get("EmbeddedFiles")):
+        notes.append("files attached to it are not read: save them beside it")
+    return notes
 
 
 def _reason(error: BaseException) -> str:
@@ -92,7 +110,7 @@ def _blocks(pages: list[Page], path: Path, document: Document) -> Iterator[Block
     bare = []
     for number, page in enumerate(pages, 1):
         try:
-            page_tables, read = _read_page(page, number)
+            page_tables, read = _read_page(page, number, document.notes)
             if _is_scan(page, read, page_tables):
                 bare.append(number)
         finally:
@@ -131,7 +149,7 @@ def _merge(texts: list[tuple[float, Block]], tables: list[tuple[float, TableBloc
     yield from (table for _, table in waiting)
 
 
-def _read_page(page: Page, number: int) -> tuple[list[tuple[float, TableBlock]], list[Line]]:
+def _read_page(page: Page, number: int, notes: list[str]) -> tuple[list[tuple[float, TableBlock]], list[Line]]:
     """A page's tables with their tops, and the lines of the words outside them."""
     if len(page.chars) + len(page.rects) + len(page.lines) + len(page.curves) > MAX_OBJECTS:
         raise Unusable(f"page {number} holds more than {MAX_OBJECTS:,} characters and lines")
@@ -144,7 +162,16 @@ def _read_page(page: Page, number: int) -> tuple[list[tuple[float, TableBlock]],
             continue  # a frame around something
         tables.append((float(table.bbox[1]), block))
         boxes.append(table.bbox)
-    return tables, page_lines(page_words(single, boxes), float(page.width))
+    written, folded = remarks(page)
+    lines = page_lines([*page_words(single, boxes), *written], float(page.width))
+    for words in turned_words(single):  # after all that reads straight
+        side = page_lines(words, max(float(page.width), float(page.height)))
+        lines += [dataclasses.replace(line, top=line.top + _TURNED, bottom=line.bottom + _TURNED) for line in side]
+    if folded:
+        notes.append(f"page {number}: {len(folded)} remarks are left out, the first: {folded[0][:60]!r}")
+    if slanted := slanted_words(single.chars):
+        notes.append(f"page {number}: slanted text is left out: {slanted[:60]!r}")
+    return tables, lines
 
 
 def _is_scan(page: Page, lines: list[Line], tables: list[tuple[float, TableBlock]]) -> bool:

@@ -1,0 +1,51 @@
+"""Text of a PDF page that runs up, down or upside down, turned so that it reads from left to right."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Char = Mapping[str, Any]
+_STRAIGHT = 3.0  # degrees that a line may lean
+
+
+def direction(char: Char) -> int | None:
+    """Which way a letter's line runs: 0 to the right, 90 up, 180 upside down, 270 down; None if it is slanted."""
+    matrix = char.get("matrix")
+    if not matrix:
+        return 0
+    a, b = float(matrix[0]), float(matrix[1])
+    if not math.isfinite(a) or not math.isfinite(b) or (a == 0 and b == 0):
+        return 0
+    angle = math.degrees(math.atan2(b, a)) % 360
+    nearest = round(angle / 90) * 90
+    return nearest % 360 if abs(angle - nearest) <= _STRAIGHT else None
+
+
+def turned_letters(chars: Sequence[Char], width: float, height: float) -> dict[int, list[dict[str, Any]]]:
+    """The letters of each direction but 0, at the places that they have on a page that is turned to read them.
+
+    Parameters
+    ----------
+    width, height : float
+        Of the page as it is, in points.
+    """
+    turned: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for char in chars:
+        way = direction(char)
+        if not way:
+            continue
+        x0, x1, top, bottom = (float(char[k]) for k in ("x0", "x1", "top", "bottom"))
+        box = {90: (height - bottom, height - top, x0, x1), 180: (width - x1, width - x0, height - bottom, height - top),
+               270: (top, bottom, width - x1, width - x0)}[way]
+        place = dict(zip(("x0", "x1", "top", "bottom"), box, strict=True))
+        turned[way].append({**char, **place, "doctop": place["top"], "upright": True, "width": box[1] - box[0],
+                            "height": box[3] - box[2]})
+    return dict(sorted(turned.items()))
+
+
+def slanted_words(chars: Sequence[Char]) -> str:
+    """The letters of slanted text (a stamp across the page), in the order in which they are drawn."""
+    return "".join(str(c["text"]) for c in chars if direction(c) is None).strip()
