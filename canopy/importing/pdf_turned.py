@@ -38,7 +38,8 @@ def turned_letters(chars: Sequence[Char], width: float, height: float) -> dict[i
         if not way:
             continue
         x0, x1, top, bottom = (float(char[k]) for k in ("x0", "x1", "top", "bottom"))
-        box = {90: (height - bottom, height - top, x0, x1), 180: (width - x1, width - x0, height - bottom, height - top),
+        box = {90: (height - bottom, height - top, x0, x1),
+               180: (width - x1, width - x0, height - bottom, height - top),
                270: (top, bottom, width - x1, width - x0)}[way]
         place = dict(zip(("x0", "x1", "top", "bottom"), box, strict=True))
         turned[way].append({**char, **place, "doctop": place["top"], "upright": True, "width": box[1] - box[0],

@@ -128,9 +128,9 @@ def _field_value(data: Any) -> str:
         return ("[ ]" if state.name == "Off" else "[x]") if isinstance(state, PSLiteral) else ""
     options = [resolve1(o) for o in resolve1(entries.get("Opt")) or [] if o is not None]
     # A choice is kept by its export value; the page shows what stands beside that.
-    shown = {_text(resolve1(o[0])): _text(resolve1(o[1])) for o in options if isinstance(o, list) and len(o) == 2}
+    labels = {_text(resolve1(o[0])): _text(resolve1(o[1])) for o in options if isinstance(o, list) and len(o) == 2}
     values = [_text(resolve1(v)) for v in value] if isinstance(value, list) else [_text(value)]
-    return one_line("; ".join(shown.get(v, v) for v in values if v))
+    return one_line("; ".join(labels.get(v, v) for v in values if v))
 
 
 def _text(value: Any) -> str:
