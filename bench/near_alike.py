@@ -21,7 +21,8 @@ from canopy.index.search import ItemSearch
 from canopy.index.terms import item_terms
 from canopy.items import Item
 
-NAMES = [f"{a} {b}" for a in ["Ada", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal", "Ida", "Jon"] for b in ["Berg", "Cole", "Dorn", "Ek", "Frost"]]
+FIRST = ("Ada", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal", "Ida", "Jon")
+LAST = ("Berg", "Cole", "Dorn", "Ek", "Frost")
 THINGS = ["pump", "valve", "filter", "motor", "sensor", "lamp", "drill", "saw", "press", "kiln"]
 TOWNS = ["Leith", "Brno", "York", "Lund", "Gent", "Metz", "Turin", "Porto", "Riga", "Tartu"]
 
@@ -34,10 +35,7 @@ def main() -> None:
     draw = random.Random(7)
     codes = [f"{draw.choice('ABCDEFGH')}{n:05d}" for n in range(count)]
     things = [draw.choice(THINGS) for _ in codes]
-    items = [Item(code, "t", "text", text=(
-        f"Ticket {code}: the {thing} in {draw.choice(TOWNS)} failed on day {draw.randint(1, 365)}. {draw.choice(NAMES)} "
-        f"repaired it with part {draw.choice('KLMNP')}-{draw.randint(100, 999)}."))
-        for code, thing in zip(codes, things, strict=True)]
+    items = [write_ticket(code, thing, draw) for code, thing in zip(codes, things, strict=True)]
     encoder = Compressor.load().model.encoder
     vectors = np.concatenate([encode(encoder, items[n:n + 64]) for n in range(0, count, 64)])
     dense, words = ItemIndex.build(codes, vectors, digest=encoder.digest), LexicalIndex.build(map(item_terms, items))
@@ -49,6 +47,14 @@ def main() -> None:
         hits = sum(codes[n] in [i for i, _ in search.search(q, v, 5)]
                    for n, q, v in zip(asked, questions, queries, strict=True))
         print(f"{retrieval:7s} {hits} of {len(questions)} in the top 5 of {count:,} tickets", flush=True)
+
+
+def write_ticket(code: str, thing: str, draw: random.Random) -> Item:
+    """One ticket; all read alike but for their names and numbers."""
+    name = f"{draw.choice(FIRST)} {draw.choice(LAST)}"
+    return Item(code, "t", "text", text=(
+        f"Ticket {code}: the {thing} in {draw.choice(TOWNS)} failed on day {draw.randint(1, 365)}. {name} repaired it "
+        f"with part {draw.choice('KLMNP')}-{draw.randint(100, 999)}."))
 
 
 def encode(encoder: NodeEncoder, items: list[Item]) -> np.ndarray:
