@@ -24,7 +24,7 @@ from canopy.importing.pdf_layout import (
     shown_signs,
 )
 from canopy.importing.pdf_streams import check_streams
-from canopy.importing.pdf_turned import slanted_words
+from canopy.importing.pdf_turned import direction, slanted_words
 from canopy.importing.pdf_words import WORD_GAP, page_words, remarks, turned_words, without_doubles
 from canopy.importing.tables import normalise_table
 from canopy.ingest.sink import Unusable
@@ -155,7 +155,8 @@ def _read_page(page: Page, number: int, notes: list[str]) -> tuple[list[tuple[fl
         raise Unusable(f"page {number} holds more than {MAX_OBJECTS:,} characters and lines")
     tables, boxes = [], []
     single = without_doubles(page)
-    for table in single.find_tables():
+    straight = single.filter(lambda entry: entry.get("object_type") != "char" or direction(entry) == 0)
+    for table in straight.find_tables():
         rows = [[shown_signs(cell or "") for cell in row] for row in table.extract(x_tolerance_ratio=WORD_GAP)]
         block = normalise_table(rows, place=f"p{number}")
         if block is None or len(block.header) < 2 or (len(list(block.rows)) < 2 and not any(block.header)):

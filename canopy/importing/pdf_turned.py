@@ -35,7 +35,7 @@ def turned_letters(chars: Sequence[Char], width: float, height: float) -> dict[i
     turned: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for char in chars:
         way = direction(char)
-        if not way:
+        if not way or not str(char["text"]).strip():  # gaps part words; a blank may lie on the letter beside it
             continue
         x0, x1, top, bottom = (float(char[k]) for k in ("x0", "x1", "top", "bottom"))
         box = {90: (height - bottom, height - top, x0, x1),
