@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ class ItemIndex:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each item."""
+        return {i: n for n, i in enumerate(self.ids)}
 
     @classmethod
     def build(cls, ids: Sequence[str], vectors: np.ndarray, *, digest: str) -> ItemIndex:

@@ -75,7 +75,7 @@ class ItemSearch:
             words = np.where(among, words, -1.0)
         rows = _best(words, max(POOL, k))
         rows = rows[words[rows] > 0]
-        place = {i: n for n, i in enumerate(self.dense.ids)}
+        place = self.dense.rows
         near = self.dense.search(vector[None], max(POOL, k), among=among)[1][0]
         pool = np.zeros(len(self.dense), dtype=bool)
         pool[rows] = True
