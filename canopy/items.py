@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -83,6 +83,14 @@ class Item:
                 self.duration, self.caption, [dataclasses.astuple(c) for c in self.cues], self.words,
                 [dataclasses.astuple(c) for c in self.screen], self.cuts]
         return text_sha256(json.dumps(seen, ensure_ascii=False))
+
+    def texts(self) -> Iterator[str]:
+        """Everything that can be read in it, wherever it stands: titles, text, names of columns, cells, cues, words."""
+        yield from (self.title, self.section, self.caption, self.text, self.words, *self.header)
+        for row in self.rows:
+            yield from row
+        for cue in (*self.cues, *self.screen):
+            yield cue.text
 
 
 @dataclass(frozen=True, slots=True)

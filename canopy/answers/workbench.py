@@ -12,19 +12,18 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from canopy.answers.caching import CachingCritic, CachingReader
-from canopy.answers.gold import AnswerGold, Places, build_gold
+from canopy.answers.gold import AnswerGold, Places
+from canopy.answers.sides import read_side
 from canopy.benchmarks.declaration import Benchmark, read_declaration
 from canopy.config import Answers, Config, Language
 from canopy.corpus.folds import Folds
-from canopy.corpus.reader import Corpus
 from canopy.digests import text_sha256
 from canopy.embeddings.store import BRANCHING, PER_MODALITY, NodeStore
 from canopy.encoder.base import TrainableEncoder
 from canopy.encoder.loading import load_encoder
 from canopy.errors import DataError
-from canopy.hierarchy.leaves import Leaves
 from canopy.index.item_index import ItemIndex
-from canopy.items import Item, Question, read_items, read_questions
+from canopy.items import Question
 from canopy.llm.roles import Roles
 from canopy.paths import Paths
 from canopy.pipelines.availability import Situation, find_models, folder_mark
@@ -70,13 +69,6 @@ class Workbench:
                      self.gold.annotations, self.declaration.evidence_cap, self.models)
 
 
-def read_test_questions(paths: Paths, benchmark: str) -> list[Question]:
-    """A benchmark's test questions, in its order."""
-    splits = pq.read_table(paths.output("split", benchmark) / "splits.parquet", filters=[("split", "=", "test")])
-    test = set(splits["question_id"].to_pylist())
-    return [q for q in read_questions(paths.output("benchmark", benchmark) / "questions.parquet") if q.id in test]
-
-
 def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
     """Open corpus, index and node stores, each checked against the encoder that made it.
 
@@ -85,18 +77,8 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
     DataError, EncoderMismatch
         If an output is missing, damaged, or another encoder's.
     """
-    questions = read_test_questions(paths, benchmark)
-    rows = pq.read_table(paths.output("gold_spans", benchmark) / "gold.parquet").to_pylist()
-    test = {q.id for q in questions}
-    annotated = sorted({r["item_id"] for r in rows if r["question_id"] in test})
-    own_items = read_items(paths.output("benchmark", benchmark) / "items.parquet", annotated)
-    corpus = Corpus.open(paths.output("corpus"), {i.id: i for i in own_items})
-    library = Library(corpus, config.hierarchy.segment_seconds, corpus.folds.representatives(), paths.media(config))
-
-    def look_up(item_id: str) -> tuple[Item, Leaves]:
-        return library.item(item_id), library.leaves(item_id)
-
-    places = Places(corpus.folds, look_up)
+    side = read_side(config, paths, benchmark, "test")
+    corpus, library = side.corpus, side.library
     adapter = paths.output("node_encoder") / "adapter"
     f0 = load_encoder(config.encoder)
     tuned = load_encoder(config.encoder, adapter=adapter, media=paths.media(config))
@@ -112,11 +94,10 @@ def open_workbench(config: Config, paths: Paths, benchmark: str) -> Workbench:
     unified = Searcher(index, f0.encode_queries, modality)
     searchers = {"unified": unified, "own": Searcher(index, f0.encode_queries, modality, own), "gold": unified}
     scorers = {n: Scorer(s, library.representative) for n, s in stores.items()}
-    gold = build_gold(rows, questions, places, look_up)
     models = find_models(config.answers.models, paths.root)
     declaration = read_declaration(paths.output("benchmark", benchmark))
-    return Workbench(questions, gold, places, library, searchers, scorers, stores, f0, tuned, models, declaration,
-                     config.answers, bool(own.all()))
+    return Workbench(side.questions, side.gold, side.places, library, searchers, scorers, stores, f0, tuned, models,
+                     declaration, config.answers, bool(own.all()))
 
 
 def _own_rows(paths: Paths, benchmark: str, folds: Folds, ids: Sequence[str]) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from canopy.items import Item
 from canopy.scoring.metric import answer_words
-from canopy.scoring.stems import FUNCTION_WORDS, stem
+from canopy.scoring.stems import content_stems, stem
 
 _NAME = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w'-]*|\b\w*\d\w*")
 NAME_WEIGHT = 2.0  # a name says more of what a question is about than another word as rare
@@ -86,12 +86,10 @@ def ask(question: str, answers: Iterable[str]) -> dict[str, float]:
     """A question's content words (stems) with their weights, without the words of its answers."""
     own = {stem(w) for a in answers for w in answer_words(a)}
     names = {stem(w) for n in _NAME.findall(question) for w in answer_words(n)}
-    words = dict.fromkeys(stem(w) for w in answer_words(question))
-    return {w: NAME_WEIGHT if w in names else 1.0 for w in words if w not in FUNCTION_WORDS and w not in own}
+    words = content_stems(answer_words(question))
+    return {w: NAME_WEIGHT if w in names else 1.0 for w in words if w not in own}
 
 
 def item_words(item: Item) -> set[str]:
     """All words of an item, wherever they stand in it."""
-    return {w for text in (item.title, item.section, item.caption, item.text, item.words, *item.header,
-                           *(c for r in item.rows for c in r),
-                           *(c.text for c in (*item.cues, *item.screen))) for w in answer_words(text)}
+    return {w for text in item.texts() for w in answer_words(text)}

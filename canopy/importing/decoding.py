@@ -42,6 +42,7 @@ _CONTROLS = {code: sign for code, sign in CONTROLS.items() if sign}  # one for o
 # So many letters may be UTF-8 by chance.
 _FEW = 8
 
+
 class Encoding(NamedTuple):
     """How a file is decoded, and what is to be said about it if that is not plain."""
 

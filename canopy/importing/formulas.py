@@ -39,13 +39,12 @@ def linear_formula(root: Any, name_of: Callable[[Any], str], children_of: Callab
             return f"{_grouped(parts[0])}_{_grouped(parts[1])}"
         if name in ("msubsup", "sSubSup") and len(parts) == 3:
             return f"{_grouped(parts[0])}_{_grouped(parts[1])}^{_grouped(parts[2])}"
-        if name in ("msqrt", "mroot", "rad"):
-            # Word's root has its degree first, MathML's last; an empty degree is a square root.
-            degree, base = (parts[0], parts[-1]) if name == "rad" else (parts[-1] if name == "mroot" else "",
-                                                                        " ".join(parts[:1] if name == "mroot" else
-                                                                                 parts))
-            degree = degree if name != "rad" or len(parts) > 1 else ""
-            return f"{degree}√({base})"
+        if name == "msqrt":
+            return f"√({_joined(parts)})"
+        if name == "mroot" and len(parts) == 2:  # MathML's root has its degree last, Word's first, if it has one
+            return f"{parts[1]}√({parts[0]})"
+        if name == "rad":
+            return f"{_joined(parts[:-1])}√({_joined(parts[-1:])})"
         if name == "d":
             return f"({', '.join(parts)})"
         if name in ("mtr", "mr"):

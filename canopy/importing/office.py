@@ -132,7 +132,9 @@ class _Reader:
             return
         text = _web_archive(part.blob) if suffix in (".mht", ".mhtml") else decode_bytes(part.blob,
                                                                                          self.document.notes)
-        if suffix == ".txt":
+        if not text.strip():
+            self.document.notes.append(f"a document included in it has no words that can be read ({suffix})")
+        elif suffix == ".txt":
             yield from (Paragraph(p) for p in re.split(r"\n[ \t]*\n", clean(text)))
         else:
             yield from fragment_blocks(text, self.document)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from canopy.importing.blocks import Block, Document, Picture, TableBlock, one_line
+from canopy.importing.pdf_annotations import page_annotations
 from canopy.importing.pdf_layout import (
     Line,
     body_size,
@@ -24,8 +25,8 @@ from canopy.importing.pdf_layout import (
     shown_signs,
 )
 from canopy.importing.pdf_streams import check_streams
-from canopy.importing.pdf_turned import direction, slanted_words
-from canopy.importing.pdf_words import WORD_GAP, page_words, remarks, turned_words, without_doubles
+from canopy.importing.pdf_turned import by_direction, direction, turn
+from canopy.importing.pdf_words import WORD_GAP, without_doubles, words_of
 from canopy.importing.tables import normalise_table
 from canopy.ingest.sink import Unusable
 
@@ -155,7 +156,9 @@ def _read_page(page: Page, number: int, notes: list[str]) -> tuple[list[tuple[fl
         raise Unusable(f"page {number} holds more than {MAX_OBJECTS:,} characters and lines")
     tables, boxes = [], []
     single = without_doubles(page)
-    straight = single.filter(lambda entry: entry.get("object_type") != "char" or direction(entry) == 0)
+    letters = by_direction(single.chars)
+    straight = single if len(letters) == 1 else single.filter(
+        lambda entry: entry.get("object_type") != "char" or direction(entry) == 0)
     for table in straight.find_tables():
         rows = [[shown_signs(cell or "") for cell in row] for row in table.extract(x_tolerance_ratio=WORD_GAP)]
         block = normalise_table(rows, place=f"p{number}")
@@ -163,14 +166,16 @@ def _read_page(page: Page, number: int, notes: list[str]) -> tuple[list[tuple[fl
             continue  # a frame around something
         tables.append((float(table.bbox[1]), block))
         boxes.append(table.bbox)
-    written, folded = remarks(page)
-    lines = page_lines([*page_words(single, boxes), *written], float(page.width))
-    for words in turned_words(single):  # after all that reads straight
-        side = page_lines(words, max(float(page.width), float(page.height)))
-        lines += [dataclasses.replace(line, top=line.top + _TURNED, bottom=line.bottom + _TURNED) for line in side]
+    written, folded = page_annotations(page)
+    width, height = float(page.width), float(page.height)
+    lines = page_lines([*words_of(letters[0], boxes), *written], width)
+    for way, group in letters.items():  # after all that reads straight
+        if way:
+            side = page_lines(words_of(turn(group, way, width, height)), max(width, height))
+            lines += [dataclasses.replace(line, top=line.top + _TURNED, bottom=line.bottom + _TURNED) for line in side]
     if folded:
         notes.append(f"page {number}: {len(folded)} remarks are left out, the first: {folded[0][:60]!r}")
-    if slanted := slanted_words(single.chars):
+    if slanted := "".join(str(letter["text"]) for letter in letters.get(None, ())).strip():
         notes.append(f"page {number}: slanted text is left out: {slanted[:60]!r}")
     return tables, lines
 

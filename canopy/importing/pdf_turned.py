@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,29 +23,31 @@ def direction(char: Char) -> int | None:
     return nearest % 360 if abs(angle - nearest) <= _STRAIGHT else None
 
 
-def turned_letters(chars: Sequence[Char], width: float, height: float) -> dict[int, list[dict[str, Any]]]:
-    """The letters of each direction but 0, at the places that they have on a page that is turned to read them.
+def by_direction(letters: Sequence[Char]) -> dict[int | None, list[Char]]:
+    """Letters by the direction of their line, those to the right first, slanted ones under None and last."""
+    groups: dict[int | None, list[Char]] = {0: []}
+    for letter in letters:
+        groups.setdefault(direction(letter), []).append(letter)
+    return dict(sorted(groups.items(), key=lambda group: 360 if group[0] is None else group[0]))
+
+
+def turn(letters: Sequence[Char], way: int, width: float, height: float) -> list[dict[str, Any]]:
+    """Letters that run up (90), upside down (180) or down (270) at their places on a page that is turned to read them.
 
     Parameters
     ----------
     width, height : float
         Of the page as it is, in points.
     """
-    turned: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for char in chars:
-        way = direction(char)
-        if not way or not str(char["text"]).strip():  # gaps part words; a blank may lie on the letter beside it
+    turned = []
+    for letter in letters:
+        if not str(letter["text"]).strip():  # gaps part words; a blank may lie on the letter beside it
             continue
-        x0, x1, top, bottom = (float(char[k]) for k in ("x0", "x1", "top", "bottom"))
+        x0, x1, top, bottom = (float(letter[k]) for k in ("x0", "x1", "top", "bottom"))
         box = {90: (height - bottom, height - top, x0, x1),
                180: (width - x1, width - x0, height - bottom, height - top),
                270: (top, bottom, width - x1, width - x0)}[way]
         place = dict(zip(("x0", "x1", "top", "bottom"), box, strict=True))
-        turned[way].append({**char, **place, "doctop": place["top"], "upright": True, "width": box[1] - box[0],
-                            "height": box[3] - box[2]})
-    return dict(sorted(turned.items()))
-
-
-def slanted_words(chars: Sequence[Char]) -> str:
-    """The letters of slanted text (a stamp across the page), in the order in which they are drawn."""
-    return "".join(str(c["text"]) for c in chars if direction(c) is None).strip()
+        turned.append({**letter, **place, "doctop": place["top"], "upright": True, "width": box[1] - box[0],
+                       "height": box[3] - box[2]})
+    return turned

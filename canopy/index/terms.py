@@ -41,9 +41,7 @@ def terms(text: str) -> list[str]:
 
 def item_terms(item: Item) -> list[str]:
     """The terms of an item, wherever they stand in it; those of its title twice, as they say what it is about."""
-    words = " ".join((item.title, item.title, item.section, item.caption, item.text, item.words, *item.header,
-                      *(c for row in item.rows for c in row), *(c.text for c in (*item.cues, *item.screen))))
-    return terms(words)
+    return terms(" ".join((item.title, *item.texts())))
 
 
 def _terms(text: str) -> Iterator[str]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from canopy.leaf_scorer.stems import Rarity, content_stems
+from canopy.leaf_scorer.stems import Rarity, asked_stems
 from canopy.leaf_scorer.words import ItemWords
 from canopy.scoring.metric import answer_words
-from canopy.scoring.stems import FUNCTION_WORDS
 
 USUAL_WORDS = 25  # words of a usual sentence or row, which BM25 of leaves takes as the mean length
 LEAST_NAME = 4  # letters; shorter titles occur in texts by chance
@@ -73,7 +72,7 @@ class Matches:
 
 def match_words(question: str, items: Sequence[ItemWords], rarity: Rarity) -> Matches:
     """Match a question's content words with the leaves of items."""
-    content = content_stems(question)
+    content = asked_stems(question)
     idf = np.array([rarity.idf(w) for w in content], dtype=np.float64)
     leaves = np.array([[c.get(w, 0) for i in items for c in i.stems] for w in content], dtype=np.float64)
     head = np.array([[w in i.head_stems for i in items] for w in content], dtype=bool)
@@ -86,11 +85,10 @@ def match_words(question: str, items: Sequence[ItemWords], rarity: Rarity) -> Ma
 def match_titles(question: str, items: Sequence[ItemWords]) -> tuple[np.ndarray, np.ndarray]:
     """Share of each title's words that the question asks for, and whether it quotes the title; shape (items,) each."""
     question_line = f" {' '.join(answer_words(question))} "
-    content = frozenset(content_stems(question))
+    content = frozenset(asked_stems(question))
     share, quoted = np.zeros(len(items)), np.zeros(len(items))
     for n, item in enumerate(items):
-        own = [w for w in item.title if w not in FUNCTION_WORDS]
-        share[n] = sum(w in content for w in own) / len(own) if own else 0.0
+        share[n] = sum(w in content for w in item.title) / len(item.title) if item.title else 0.0
         quoted[n] = bool(item.name) and f" {item.name} " in question_line
     return share, quoted
 

@@ -14,6 +14,7 @@ from canopy.digests import file_sha256, text_sha256
 from canopy.errors import DataError
 from canopy.leaf_scorer.features import NAMES, leaf_features
 from canopy.leaf_scorer.forest import RetrievedForest
+from canopy.leaf_scorer.matching import match_words
 from canopy.leaf_scorer.stems import Rarity
 from canopy.leaf_scorer.trees import BoostedTrees
 
@@ -76,8 +77,6 @@ def plain_probabilities(forest: RetrievedForest, rarity: Rarity) -> np.ndarray:
     A leaf's dense score, and 0.3 times the share of the question's idf in its item's head, clipped to 0 and 1. Such
     values order leaves; they are no probabilities.
     """
-    from canopy.leaf_scorer.matching import match_words
-
     if not forest.items:
         return np.zeros(0)
     title = match_words(forest.question, forest.items, rarity).title()

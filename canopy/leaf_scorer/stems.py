@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from canopy.items import Item
 from canopy.scoring.metric import answer_words
-from canopy.scoring.stems import FUNCTION_WORDS, stem
+from canopy.scoring.stems import content_stems, stem
 
 
 def stems(text: str) -> list[str]:
@@ -17,10 +17,9 @@ def stems(text: str) -> list[str]:
     return [stem(w) for w in answer_words(text)]
 
 
-def content_stems(text: str) -> list[str]:
+def asked_stems(text: str) -> list[str]:
     """The stems of a question without function words, each once; all of them if nothing else is there."""
-    once = list(dict.fromkeys(stems(text)))
-    return [w for w in once if w not in FUNCTION_WORDS] or once
+    return content_stems(answer_words(text)) or list(dict.fromkeys(stems(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,7 @@ class Rarity:
         number = 0
         for item in items:
             number += 1
-            words = " ".join([item.title, item.section, item.text, item.caption, item.words, *item.header,
-                              *(c for row in item.rows for c in row), *(c.text for c in item.cues)])
-            counts.update(set(stems(words)))
+            counts.update(set(stems(" ".join(item.texts()))))
         return cls(counts, number)
 
     def common(self, least: int) -> Rarity:

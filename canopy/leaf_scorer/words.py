@@ -14,7 +14,7 @@ from canopy.encoder.words import item_words
 from canopy.hierarchy.leaves import Leaves
 from canopy.items import Item, Modality
 from canopy.scoring.metric import answer_words
-from canopy.scoring.stems import stem
+from canopy.scoring.stems import FUNCTION_WORDS, stem
 
 _CAPITAL = re.compile(r"\b[A-Z][\w'-]+")
 _DIGIT, _YEAR = re.compile(r"\d"), re.compile(r"\b(1[5-9]|20)\d\d\b")
@@ -91,7 +91,7 @@ def read_words(item: Item, leaves: Leaves, count_tokens: Callable[[Sequence[str]
     words = [answer_words(text) for text in each]
     name = answer_words(_BRACKETS.sub("", item.title))
     return ItemWords(
-        item.modality, " ".join(name), tuple(map(stem, name)),
+        item.modality, " ".join(name), tuple(stem(w) for w in name if w not in FUNCTION_WORDS),
         frozenset(map(stem, answer_words(f"{item.title} {once}"))),
         tuple(Counter(map(stem, w)) for w in words), tuple(f" {' '.join(w)} " for w in words),
         tuple(frozenset(w.lower() for w in _CAPITAL.findall(text)) for text in each),

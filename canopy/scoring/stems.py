@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+
+import Stemmer
 
 FUNCTION_WORDS = frozenset((
     "of", "in", "on", "at", "to", "for", "from", "by", "with", "and", "or", "is", "are", "was", "were", "be",
@@ -11,10 +14,17 @@ FUNCTION_WORDS = frozenset((
     "there", "their", "his", "her", "he", "she", "they", "them", "name", "first"))
 
 
+@lru_cache(maxsize=1)
+def _stemmer() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("english", 0)
+
+
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """A word without an English plural or verbal ending; what is left has at least three letters."""
-    for end in ("ies", "es", "s", "ing", "ed"):
-        if word.endswith(end) and len(word) - len(end) >= 3:
-            return word[:-len(end)] + ("y" if end == "ies" else "")
-    return word
+    """A word, in lower case, without its English endings (Snowball's rules): ``rises`` and ``rising`` are ``rise``."""
+    return str(_stemmer().stemWord(word))
+
+
+def content_stems(words: Iterable[str]) -> list[str]:
+    """The stems of the words that are no function words, each once, in order."""
+    return list(dict.fromkeys(stem(w) for w in words if w not in FUNCTION_WORDS))

@@ -10,21 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from canopy.answers.forests import ForestReader, GoldForest
-from canopy.answers.gold import Places, build_gold
+from canopy.answers.sides import read_side
 from canopy.atomic import replace_directory
 from canopy.config import Config
 from canopy.corpus.reader import Corpus
 from canopy.embeddings.store import NodeStore
 from canopy.encoder.loading import load_encoder
-from canopy.hierarchy.leaves import Leaves
 from canopy.index.item_index import ItemIndex
-from canopy.items import Item, read_items, read_questions, write_table
+from canopy.items import write_table
 from canopy.leaf_scorer.features import NAMES, leaf_features
 from canopy.leaf_scorer.fitting import calibration, cross_fit, fit_trees
 from canopy.leaf_scorer.scorer import LeafScorer
 from canopy.leaf_scorer.stems import Rarity
 from canopy.paths import Paths
-from canopy.pipelines.tools import Library
 from canopy.progress import counted, progress
 from canopy.selection.forest import choose_at_prices, price_for_recall
 from canopy.selection.layout import fragments_kept
@@ -120,33 +118,19 @@ def _read(config: Config, paths: Paths) -> list[_Row]:
     store = NodeStore.open(paths.output("node_embeddings") / "f0", digest=f0.digest)
     rows: list[_Row] = []
     for b in config.benchmarks:
-        splits = pq.read_table(paths.output("split", b) / "splits.parquet", filters=[("split", "=", "train")])
-        train = set(splits["question_id"].to_pylist())
-        parts = pq.read_table(paths.output("split", b) / "components.parquet", columns=["question_id", "component"])
-        component = {r["question_id"]: r["component"] for r in parts.to_pylist() if r["question_id"] in train}
-        source = paths.output("benchmark", b)
-        questions = [q for q in read_questions(source / "questions.parquet") if q.id in component]
-        gold_rows = [r for r in pq.read_table(paths.output("gold_spans", b) / "gold.parquet").to_pylist()
-                     if r["question_id"] in component]
-        own = read_items(source / "items.parquet", sorted({r["item_id"] for r in gold_rows}))
-        corpus = Corpus.open(paths.output("corpus"), {i.id: i for i in own})
-        library = Library(corpus, config.hierarchy.segment_seconds, corpus.folds.representatives(),
-                          paths.media(config))
-
-        def look_up(item_id: str, library: Library = library) -> tuple[Item, Leaves]:
-            return library.item(item_id), library.leaves(item_id)
-
-        gold = build_gold(gold_rows, questions, Places(corpus.folds, look_up), look_up)
-        questions = [q for q in questions if q.id in gold.fragments]
+        side = read_side(config, paths, b, "train")
+        questions = [q for q in side.questions if q.id in side.gold.fragments]
         if not questions:
             continue
+        parts = pq.read_table(paths.output("split", b) / "components.parquet", columns=["question_id", "component"])
+        component = {r["question_id"]: r["component"] for r in parts.to_pylist()}
         queries = f0.encode_queries([q.question for q in questions])
         scores, ids = index.search(queries, config.answers.k)
-        reader = ForestReader(library, store, f0)
+        reader = ForestReader(side.library, store, f0)
         for n, q in enumerate(counted(questions, f"what {b}'s questions retrieve", len(questions), "questions")):
             forest = reader.read(q.question, queries[n], ids[n], scores[n][:len(ids[n])])
             fold = zlib.crc32(f"{b} {component[q.id]}".encode()) % FOLDS
-            rows.append(_Row(reader.mark(q.id, ids[n], forest, gold), b, fold))
+            rows.append(_Row(reader.mark(q.id, ids[n], forest, side.gold), b, fold))
     return rows
 
 

@@ -37,7 +37,7 @@ def search_over(path: Path, texts: list[str], retrieval: Retrieval) -> ItemSearc
 @pytest.mark.parametrize(("text", "expected"), [
     ("The ships of Leith", ["ship", "leith"]), ("TCK-00417.", ["tck-00417", "tck", "00417"]),
     ("v1.2.3 costs 1,250 EUR", ["v1.2.3", "v1", "2", "3", "cost", "1", "250", "eur"]),
-    ("Straße Übung", ["strasse", "übung"]), ("A/2041", ["a/2041", "2041"]), ("東京都", ["東京", "京都"]),
+    ("Straße Übung", ["strass", "übung"]), ("A/2041", ["a/2041", "2041"]), ("東京都", ["東京", "京都"]),
     ("猫", ["猫"]), ("of the in", []), ("", []), ("C# und C++", ["c#", "c", "und", "c++", "c"]),
     ("QRX\u20110088 QRX\u20130088", ["qrx-0088", "qrx", "0088"] * 2), ("§ 27 and #31", ["§27", "27", "#31", "31"]),
     ("हिन्दी தமிழ்", ["हिन्दी", "தமிழ்"]), ("mea\u00adsured", terms("measured")), ("İzmir", ["izmir"]),
